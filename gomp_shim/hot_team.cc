@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <new>
+#include <utility>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -50,7 +51,7 @@ std::atomic<uint64_t> generations{0};  // the last number that a meeting has bee
   }
   // The rest of the way in, while the news travels.
   hot.state.restore_range(hot.inside_image);
-  Region** const link = swap_next_region(&region.deeper);
+  Region** const link = std::exchange(smelt_gomp_next_region, &region.deeper);
   Position& position = smelt_gomp_position;
   position = position_in(region, hot.barrier, 0, first, hot.level);
   count(region.counters.regions);
@@ -81,7 +82,7 @@ std::atomic<uint64_t> generations{0};  // the last number that a meeting has bee
   }
   if (hot.lends) smelt_gomp_lent = nullptr;
   position = kOutside;
-  swap_next_region(link);
+  smelt_gomp_next_region = link;
   hot.epoch = joined;
   ++hot.regions;
   hot.inside = false;

@@ -13,7 +13,7 @@ namespace smelt::gomp {
 namespace {
 
 // Can no call in a loop of ours be meant for another one? Relaxed: a thread in an unseen region has heard of it there.
-inline bool loops_are_ours() { return !smelt_openmp_several && !unseen_regions.load(std::memory_order_relaxed); }
+inline bool loops_are_ours() { return !smelt_openmp_several && !unseen_region_noted(); }
 
 // In a loop of ours, and not in a region inside that began behind our back, nor called for another runtime?
 inline bool in_dynamic(const Position& position, const void* caller) {

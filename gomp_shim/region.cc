@@ -19,6 +19,7 @@
 
 extern "C" {
 constinit thread_local smelt::gomp::Position smelt_gomp_position;
+constinit thread_local smelt::gomp::Region** smelt_gomp_next_region;
 uint8_t smelt_gomp_plain = 0;
 }
 
@@ -27,9 +28,8 @@ namespace {
 
 constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 
-// The regions of this thread, outermost first; `next_region` is where the one for the next GOMP_parallel hangs.
+// The regions of this thread, outermost first.
 thread_local Region* outermost = nullptr;
-thread_local Region** next_region = nullptr;
 
 // The note of the region that this thread, as its master, has handed to libgomp as it is.
 thread_local Note* untold = nullptr;
@@ -41,7 +41,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 void end_thread(void* first) {
   auto* const region = static_cast<Region*>(first);
   outermost = nullptr;
-  next_region = nullptr;
+  smelt_gomp_next_region = nullptr;
   if (!end_hot_with_thread() || in_solo(*region)) return;
   end_solo(*region);
   visit_regions(region, [](Region& left) {
@@ -182,11 +182,11 @@ uint32_t note_request(Region& region, const RegionCall& call) {
 // Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
   if (region.nested || call.reduction_size || !start_hot(region, request, call.flags)) return false;
-  Region** const inside = next_region;
-  next_region = &outermost;               // where a region that is not nested hangs
+  Region** const inside = smelt_gomp_next_region;
+  smelt_gomp_next_region = &outermost;    // where a region that is not nested hangs
   count(region.counters.regions, ~0ull);  // counted again as a hot one
   const bool run = run_hot(call);
-  next_region = inside;
+  smelt_gomp_next_region = inside;
   return run;
 }
 
@@ -253,8 +253,8 @@ void set_icvs(const Icvs& icvs) {
 void enter(const RegionCall& call, RealEntry real) {
   if (!active()) return real(call, call.function, call.data);
   if (Lent* const self = smelt_gomp_lent) alone(*self);  // the region inside is of kernel threads
-  if (!next_region) next_region = &outermost;
-  Region** const link = next_region;
+  if (!smelt_gomp_next_region) smelt_gomp_next_region = &outermost;
+  Region** const link = smelt_gomp_next_region;
   if (link == &outermost && smelt_gomp_hot && smelt_gomp_hot->inside) [[unlikely]] {
     // In a target region that the thread runs on the host beside its hot team.
     note_unseen_region();
@@ -266,7 +266,7 @@ void enter(const RegionCall& call, RealEntry real) {
   }
   Region& region = **link;
   if (region.nested && options().nested && smelt_gomp_position.word) take_position(smelt_gomp_position);
-  next_region = &region.deeper;
+  smelt_gomp_next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
   region.settings.store(kUnchanged, std::memory_order_relaxed);  // the threads are told by the fork
@@ -283,13 +283,7 @@ void enter(const RegionCall& call, RealEntry real) {
   } else if (!run_kept(region, call, request, real) && !run_newly_hot(region, call, request)) {
     run_cold(region, call, request, real);
   }
-  next_region = link;
-}
-
-Region** swap_next_region(Region** next) {
-  Region** const before = next_region;
-  next_region = next;
-  return before;
+  smelt_gomp_next_region = link;
 }
 
 Region* new_record(bool nested) {
@@ -307,8 +301,6 @@ void visit_regions(Region* first, void (*visit)(Region&)) {
   visit(*first);
 }
 
-Region* next_region_inside() { return next_region ? *next_region : nullptr; }
-
 Region* outermost_region() { return outermost; }
 
 void forget_repeats() {
@@ -325,7 +317,7 @@ void expect_new_pool() {
 bool take_position(Position& position) {
   const Block& block = block_of(position.word);
   Region* region = block.region;
-  const bool master = next_region == &region->deeper;  // it opened this region and is inside it
+  const bool master = smelt_gomp_next_region == &region->deeper;  // it opened this region and is inside it
   if (REAL(omp_get_level)() != block.level) {
     // A call from inside a team that we have not seen start says nothing about this region; but the region may also
     // have been entered at another level than the note says.

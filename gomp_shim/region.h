@@ -177,12 +177,14 @@ inline bool served(Position& position, const void* caller) {
   return false;
 }
 
+// Where the calling thread's next region hangs: of those that it opens where it is now. nullptr: it has opened none.
+extern "C" constinit thread_local Region** smelt_gomp_next_region
+    __attribute__((visibility("hidden"), tls_model("initial-exec")));
+inline Region* next_region_inside() { return smelt_gomp_next_region ? *smelt_gomp_next_region : nullptr; }
+
 // For hot_team.cc.
-Region** swap_next_region(Region** next);  // where the thread's next region hangs; returns the one before
-Region* next_region_inside();              // the Region that hangs there: of the regions that the thread opens where it
-                                           // is now
-void forget_repeats();                     // of this thread's outermost regions
-Region* new_record(bool nested);           // nullptr: no memory
+void forget_repeats();                                      // of this thread's outermost regions
+Region* new_record(bool nested);                            // nullptr: no memory
 void visit_regions(Region* first, void (*visit)(Region&));  // that one and all inside, innermost first
 Region* outermost_region();
 void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
@@ -193,8 +195,9 @@ extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
 // A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a
 // loop of ours asks libgomp for its level with every call, whether it is meant for that loop.
 extern std::atomic<bool> unseen_regions;
+inline bool unseen_region_noted() { return unseen_regions.load(std::memory_order_relaxed); }
 inline void note_unseen_region() {
-  if (!unseen_regions.load(std::memory_order_relaxed)) unseen_regions.store(true, std::memory_order_relaxed);
+  if (!unseen_region_noted()) unseen_regions.store(true, std::memory_order_relaxed);
 }
 
 // Called once while resolving. A reason for stepping aside, or nullptr.

@@ -1,6 +1,7 @@
 #include "solo.h"
 
 #include <climits>
+#include <utility>
 
 #include "base/log.h"
 #include "base/options.h"
@@ -121,7 +122,7 @@ bool run_solo(Region& region, const RegionCall& call) {
   solo.inside = true;
   if (parked) parked->inside = true;
   solo.state.restore_range(solo.inside_image);
-  Region** const link = swap_next_region(&one.deeper);
+  Region** const link = std::exchange(smelt_gomp_next_region, &one.deeper);
   position = position_in(one, one.last_team->made.barrier, 0, solo.epoch, solo.level);
   count(region.counters.hot);
   if (call.loop) begin_loop(position, *call.loop, call.function);
@@ -136,7 +137,7 @@ bool run_solo(Region& region, const RegionCall& call) {
   ++solo.regions;
   solo.state.save_range(&solo.inside_image);
   solo.state.restore_range(solo.serial);
-  swap_next_region(link);
+  smelt_gomp_next_region = link;
   position = around;
   if (parked) parked->inside = false;
   solo.inside = false;

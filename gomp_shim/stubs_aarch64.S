@@ -121,6 +121,25 @@
         END     \name
         .endm
 
+        .macro NOTING_STUB name
+        BEGIN   \name
+        stp     x29, x30, [sp, #-32]!
+        .cfi_adjust_cfa_offset 32
+        .cfi_offset 30, -24
+        stp     x0, x1, [sp, #16]
+        adrp    x0, smelt_real_\name
+        add     x0, x0, :lo12:smelt_real_\name
+        mov     x1, x30                         // where the call returns to
+        bl      smelt_gomp_note
+        mov     x16, x0
+        ldp     x0, x1, [sp, #16]
+        ldp     x29, x30, [sp], #32
+        .cfi_adjust_cfa_offset -32
+        .cfi_restore 30
+        br      x16
+        END     \name
+        .endm
+
 #define SYMBOL(name)
 #define MAKES(name) MAKING_STUB name
 #define WAITS(name) WAITING_STUB name
@@ -128,7 +147,7 @@
 #define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
-#define NOTED(name) STUB name, smelt_gomp_note
+#define NOTED(name) NOTING_STUB name
 #include "symbols.def"
 
         .macro SLOT name

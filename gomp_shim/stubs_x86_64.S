@@ -1,7 +1,8 @@
 // Tail-jump stubs in front of libgomp's entry points whose arguments are none of our business: symbols.def says which.
 //
 // MARKED (tasks.h), usual case, four instructions: not in a region that the shim serves, or its next barrier is marked
-// already. COOLED and NOTED (hot_team.h) are rare calls and always take the long way.
+// already. COOLED (hot_team.h) is a rare call and always takes the long way. NOTED has two arguments at most, and one call
+// notes and answers.
 // All argument registers and the stack are as the caller left them when libgomp's function is entered.
 
         .text
@@ -143,6 +144,27 @@
         END     \name
         .endm
 
+        .macro NOTING_STUB name
+        BEGIN   \name
+        pushq   %rdi
+        .cfi_adjust_cfa_offset 8
+        pushq   %rsi
+        .cfi_adjust_cfa_offset 8
+        leaq    smelt_real_\name(%rip), %rdi
+        movq    16(%rsp), %rsi                  // where the call returns to
+        subq    $8, %rsp                        // the ABI's 16-byte alignment at a call
+        .cfi_adjust_cfa_offset 8
+        call    smelt_gomp_note
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        popq    %rsi
+        .cfi_adjust_cfa_offset -8
+        popq    %rdi
+        .cfi_adjust_cfa_offset -8
+        jmpq    *%rax
+        END     \name
+        .endm
+
 #define SYMBOL(name)
 #define MAKES(name) MAKING_STUB name
 #define WAITS(name) WAITING_STUB name
@@ -150,7 +172,7 @@
 #define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
-#define NOTED(name) STUB name, smelt_gomp_note
+#define NOTED(name) NOTING_STUB name
 #include "symbols.def"
 
         // The slots (openmp/symbols.h).

@@ -4,8 +4,8 @@ completions. pip puts the program into the environment's bin and the shims besid
 
     make_wheel.py TREE VERSION SOURCE_ROOT FOLDER      prints the wheel's name
 
-TREE holds bin/smelt, lib/smelt and share. The program must look for its libraries in lib/smelt/bundled (an RPATH, which those libraries
-obey, too). The platform tag says which C library is old enough: the youngest symbol that any of the files asks of it.
+TREE holds bin/smelt, lib/smelt and share. lib/smelt/smelt-main must look for its libraries in lib/smelt/bundled (an RPATH, which those
+libraries obey, too). The platform tag says which C library is old enough: the youngest symbol that any of the files asks of it.
 """
 import base64
 import hashlib
@@ -20,9 +20,9 @@ import zipfile
 
 # What PEP 600 lets a wheel take from the system, as far as it is met here.
 FROM_THE_SYSTEM = re.compile(r'^(libc|libm|libdl|libpthread|librt)\.so\.\d+$|^ld-linux')
-TAKEN = ['bin/smelt', 'lib/smelt/libsmelt_gomp.so', 'lib/smelt/libsmelt_kmp.so', 'share/man/man1/smelt.1',
+TAKEN = ['bin/smelt', 'lib/smelt/smelt-main', 'lib/smelt/libsmelt_gomp.so', 'lib/smelt/libsmelt_kmp.so', 'share/man/man1/smelt.1',
          'share/bash-completion/completions/smelt', 'share/zsh/site-functions/_smelt', 'share/fish/vendor_completions.d/smelt.fish']
-RPATH = '$ORIGIN/../lib/smelt/bundled'
+RPATH = '$ORIGIN/bundled'
 
 
 def told(*command):
@@ -78,7 +78,7 @@ class Wheel:
 
 def main():
     tree, version, source, folder = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
-    program = tree / 'bin/smelt'
+    program = tree / 'lib/smelt/smelt-main'
     if f'Library rpath: [{RPATH}]' not in told('readelf', '-dW', str(program)):
         sys.exit(f'make_wheel.py: {program} is not linked with -Wl,--disable-new-dtags,-rpath,{RPATH}')
     libraries = libraries_of(program)
@@ -93,7 +93,7 @@ def main():
         if name.startswith('bin/'):
             wheel.add(f'{data}/scripts/{os.path.basename(name)}', content, 0o755)
         else:
-            wheel.add(f'{data}/data/{name}', content, 0o755 if name.endswith('.so') else 0o644)
+            wheel.add(f'{data}/data/{name}', content, 0o755 if name.startswith('lib/') else 0o644)
     for name, library in sorted(libraries.items()):
         wheel.add(f'{data}/data/lib/smelt/bundled/{name}', library.read_bytes(), 0o755)
         package, licence = licence_of(library)

@@ -82,7 +82,8 @@ Table winners_table(Document rows) {
     row["times"] = predicted > 0 ? Document(measured / predicted) : Document(nullptr);
   }
   return {"raced on this machine, in loops, ns",
-          columns("what won=what; predicted|1; measured|1; times|2; spread|%; skewed|1; a hop=hop|1"), std::move(rows)};
+          columns("what won=what; predicted|1; tight=measured|1; times|2; spread|%; skewed|1; a hop=hop|1"),
+          std::move(rows)};
 }
 
 }  // namespace smelt

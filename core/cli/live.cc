@@ -116,10 +116,9 @@ Document time_live(const std::vector<uint32_t>& cpus, Operation op, double secon
 }
 
 Table live_table(const Document& document) {
-  return {
-      "pattern",
-      columns("pattern; predicted, hops=predicted_hops|2; measured, hops=measured_hops|2; spread|%; error=times|+%"),
-      document["patterns"]};
+  return {"pattern",
+          columns("pattern; predicted, hops=predicted_hops|2; tight, hops=measured_hops|2; spread|%; error=times|+%"),
+          document["patterns"]};
 }
 
 std::string live_text(const Document& document) {
@@ -128,7 +127,8 @@ std::string live_text(const Document& document) {
   out += table_text(live_table(document));
   out += told(document, "rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}\n");
   out += fmt::format(
-      "measured: median over {} laps of {} episodes, each right after its ping-pong; within {} counts as equal.\n",
+      "tight: everybody arrives as soon as it has left; median over {} laps of {} episodes, each right after its "
+      "ping-pong; within {} counts as equal.\n",
       shown(document["patterns"][0], "laps"), shown(document, "episodes"), shown(document, "tie", As::kPercent));
   if (document["op"] != operation_name(Operation::kBarrier))
     out += "closed loops: a broadcast with everybody's answer, a reduction with one release line.\n";

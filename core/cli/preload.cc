@@ -1,13 +1,14 @@
 #include "cli/preload.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <climits>
+#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "base/options.h"
@@ -16,33 +17,50 @@
 namespace smelt {
 namespace {
 
-namespace fs = std::filesystem;
-
-bool is_file(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-template <typename T>
-bool read_at(std::ifstream& file, uint64_t offset, T* out) {
-  file.clear();
-  file.seekg(static_cast<std::streamoff>(offset));
-  return static_cast<bool>(file.read(reinterpret_cast<char*>(out), sizeof *out));
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
 }
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Open for reading as long as it lives.
+class File {
+ public:
+  explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  // False: the file is shorter; what there is has been read.
+  template <typename T>
+  bool read_at(uint64_t offset, T* out) const {
+    return ::pread(fd_, out, sizeof *out, static_cast<off_t>(offset)) == static_cast<ssize_t>(sizeof *out);
+  }
+
+ private:
+  const int fd_;
+};
 
 // An executable's demands on its loader.
 template <typename Header, typename Segment, typename Dynamic>
 struct Elf {
-  std::ifstream& file;
+  const File& file;
   std::vector<Segment> segments;
   bool complete = false;
 
-  explicit Elf(std::ifstream& opened) : file(opened) {
+  explicit Elf(const File& opened) : file(opened) {
     Header header{};
-    if (!read_at(file, 0, &header)) return;
+    if (!file.read_at(0, &header)) return;
     for (unsigned i = 0; i < header.e_phnum; ++i) {
       Segment segment{};
-      if (!read_at(file, header.e_phoff + uint64_t{i} * header.e_phentsize, &segment)) return;
+      if (!file.read_at(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment)) return;
       segments.push_back(segment);
     }
     complete = true;
@@ -69,14 +87,14 @@ struct Elf {
       std::vector<uint64_t> at;
       uint64_t strings = 0;
       Dynamic entry{};
-      for (uint64_t i = 0; i < segment.p_filesz && read_at(file, segment.p_offset + i, &entry); i += sizeof entry) {
+      for (uint64_t i = 0; i < segment.p_filesz && file.read_at(segment.p_offset + i, &entry); i += sizeof entry) {
         if (entry.d_tag == DT_NULL) break;
         if (entry.d_tag == DT_NEEDED) at.push_back(entry.d_un.d_val);
         if (entry.d_tag == DT_STRTAB) strings = offset_of(entry.d_un.d_ptr);
       }
       for (const uint64_t name : at) {
         char text[256] = "";
-        read_at(file, strings + name, &text);  // short at the end of the file: the bytes that are there, then zeros
+        file.read_at(strings + name, &text);  // short at the end of the file: the bytes that are there, then zeros
         names.emplace_back(text, strnlen(text, sizeof text));
       }
     }
@@ -87,53 +105,52 @@ using Elf64 = Elf<Elf64_Ehdr, Elf64_Phdr, Elf64_Dyn>;
 using Elf32 = Elf<Elf32_Ehdr, Elf32_Phdr, Elf32_Dyn>;
 
 // ELFCLASS64, ELFCLASS32, or ELFCLASSNONE for a file that is no ELF file.
-unsigned char elf_class(std::ifstream& file) {
+unsigned char elf_class(const File& file) {
   unsigned char ident[EI_NIDENT] = {};
-  if (!read_at(file, 0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return ELFCLASSNONE;
+  if (!file.read_at(0, &ident) || std::memcmp(ident, ELFMAG, SELFMAG) != 0) return ELFCLASSNONE;
   return ident[EI_CLASS];
 }
 
 // GCC's, and clang's where it was told -shared-libasan.
 bool is_sanitizer_runtime(const std::string& path) {
-  const std::string name = fs::path(path).filename();
+  const std::string name = name_of(path);
   return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
 }
 
 // A file of Smelt's: in `built`, a folder of the build tree, or in `installed`, a folder of the library directory.
-std::string find_part(const char* built, const char* installed, const char* name) {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> places;
-  if (!error) {
-    places.push_back(here / ".." / built);  // the build tree: core/smelt
-    // An installed tree that was moved: the last parts of the libdir beside our own directory.
-    const fs::path libdir = SMELT_LIBDIR;
-    places.push_back(here / ".." / libdir.filename() / installed);
-    places.push_back(here / ".." / libdir.parent_path().filename() / libdir.filename() / installed);
+std::string find_part(const std::string& built, const std::string& installed, const std::string& name) {
+  std::vector<std::string> places;
+  char here[PATH_MAX];
+  if (const ssize_t length = ::readlink("/proc/self/exe", here, sizeof here); length > 0) {
+    const std::string around = folder_of(std::string(here, static_cast<size_t>(length))) + "/../";
+    places.push_back(around + built);  // the build tree: core/smelt
+    // An installed tree that was moved: the last parts of the libdir beside our own directory, or we are in there.
+    const std::string libdir = SMELT_LIBDIR, last = name_of(libdir);
+    places.push_back(around + last + "/" + installed);
+    places.push_back(around + name_of(folder_of(libdir)) + "/" + last + "/" + installed);
+    places.push_back(around + installed);
   }
-  places.push_back(fs::path(SMELT_LIBDIR) / installed);
-  for (const fs::path& place : places)
-    if (is_file(place / name)) return fs::weakly_canonical(place / name, error).string();
+  places.push_back(std::string(SMELT_LIBDIR) + "/" + installed);
+  for (const std::string& place : places)
+    if (const std::string path = place + "/" + name; is_file(path) && ::realpath(path.c_str(), here)) return here;
   return "";
 }
 
 }  // namespace
 
+std::string find_main() { return find_part("core", "smelt", kMainName); }
+
 std::string find_shim() { return find_part("gomp_shim", "smelt", kShimName); }
 
 std::string find_kmp_shim() { return find_part("kmp_shim", "smelt", kKmpShimName); }
 
-std::string find_component() {
-  return fs::path(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)).parent_path().string();
-}
+std::string find_component() { return folder_of(find_part("ompi_coll_smelt", "smelt/openmpi", kComponentName)); }
 
-std::string find_messages_component() {
-  return fs::path(find_part("ompi_pml_smelt", "smelt/openmpi", kMessagesName)).parent_path().string();
-}
+std::string find_messages_component() { return folder_of(find_part("ompi_pml_smelt", "smelt/openmpi", kMessagesName)); }
 
 std::string without_components(const std::string& path, bool messages) {
-  const auto is_ours = [messages](const fs::path& folder) {
-    return is_file(folder / kComponentName) || (messages && is_file(folder / kMessagesName));
+  const auto is_ours = [messages](const std::string& folder) {
+    return is_file(folder + "/" + kComponentName) || (messages && is_file(folder + "/" + kMessagesName));
   };
   std::string others;
   for (size_t at = 0; at < path.size();) {
@@ -154,8 +171,7 @@ std::string preload_value(const char* before, const std::string& shims, const st
     size_t end = entries.find_first_of(": ", at);  // the loader takes both
     if (end == std::string::npos) end = entries.size();
     const std::string entry = entries.substr(at, end - at);
-    if (const std::string name = fs::path(entry).filename();
-        !entry.empty() && name != kShimName && name != kKmpShimName)
+    if (const std::string name = name_of(entry); !entry.empty() && name != kShimName && name != kKmpShimName)
       append(is_sanitizer_runtime(entry) ? first : rest, entry);
     at = end + 1;
   }
@@ -172,15 +188,15 @@ std::string find_program(const std::string& command) {
   for (size_t at = 0; at <= path.size();) {
     size_t end = path.find(':', at);
     if (end == std::string::npos) end = path.size();
-    const fs::path candidate = fs::path(end == at ? "." : path.substr(at, end - at)) / command;
-    if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    const std::string candidate = (end == at ? "." : path.substr(at, end - at)) + "/" + command;
+    if (is_file(candidate) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
     at = end + 1;
   }
   return "";
 }
 
 std::string sanitizer_runtime(const std::string& program) {
-  std::ifstream file(program, std::ios::binary);
+  const File file(program);
   const unsigned char kind = elf_class(file);
   if (kind == ELFCLASSNONE) return "";
   for (const std::string& name : kind == ELFCLASS64 ? Elf64(file).needed() : Elf32(file).needed())
@@ -189,7 +205,7 @@ std::string sanitizer_runtime(const std::string& program) {
 }
 
 std::string preload_obstacle(const std::string& program) {
-  std::ifstream file(program, std::ios::binary);
+  const File file(program);
   const unsigned char kind = elf_class(file);
   if (kind == ELFCLASSNONE) return "";  // a script: the program that it starts counts
   struct stat status {};

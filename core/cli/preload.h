@@ -10,8 +10,12 @@ inline constexpr const char* kKmpShimName = "libsmelt_kmp.so";  // for LLVM's li
 inline constexpr const char* kComponentName = "mca_coll_smelt.so";
 inline constexpr const char* kMessagesName = "mca_pml_smelt.so";
 
+// The program that `smelt` becomes for all that it does not do itself (launch.cc).
+inline constexpr const char* kMainName = "smelt-main";
+
 // Beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir.
 // "" when there is none.
+std::string find_main();
 std::string find_shim();
 std::string find_kmp_shim();
 

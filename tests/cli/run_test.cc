@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "program.h"
 #include "smelt_config.h"
@@ -330,7 +331,8 @@ TEST(Run, PutsMessagesUnderOpenMpiWhenAskedTo) {
 TEST(Run, SaysThatThereIsNoComponentForMessages) {
   const std::string alone = scratch() + "/alone/bin/smelt";
   std::filesystem::create_directories(std::filesystem::path(alone).parent_path());
-  std::filesystem::copy_file(from_environment("SMELT"), alone, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(from_environment("SMELT") + "-main", alone,
+                             std::filesystem::copy_options::overwrite_existing);
   const auto run_alone = [&](std::vector<std::string> options) {
     Call call;
     call.arguments = {"run", "--library", library(), "--dry-run"};
@@ -365,6 +367,78 @@ TEST(Run, KeepsTheComponentFromPmix) {
   EXPECT_EQ(printed({{path, ours}, {pmix, ""}}, true), "[none]\n");
   EXPECT_EQ(printed({{path, ours}, {pmix, "/a"}}, true), "[/a]\n");
   EXPECT_EQ(printed({{pmix, ""}}, true), "[]\n");
+}
+
+// The short way of a plain run (core/cli/launch.cc) and smelt-main's.
+TEST(Launch, GivesTheProgramTheSameEnvironment) {
+  const auto variables = [](const std::string& program, const std::vector<std::string>& arguments,
+                            const std::map<std::string, std::string>& environment) {
+    Call call;
+    call.arguments = arguments;
+    call.environment = environment;
+    call.program = program;
+    const Outcome outcome = run(call);
+    EXPECT_EQ(outcome.err, "");
+    std::vector<std::string> lines;
+    std::istringstream text(outcome.out);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+  };
+  const std::string smelt = from_environment("SMELT"), path = "OMPI_MCA_mca_base_component_path";
+  const std::map<std::string, std::string> environments[] = {
+      {},
+      {{"LD_PRELOAD", "libc.so.6"}},
+      {{"LD_PRELOAD", from_environment("SMELT_TEST_SHIM") + ":libc.so.6"}},
+      {{path, "/a:/b"}, {"A", ""}, {"OMPI_MCA_coll_smelt_priority", "30"}},
+      {{path, component() + ":/b"}, {"PATH", ":/nowhere:" + from_environment("PATH")}}};
+  for (const auto& environment : environments)
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run", "--", "env"}, {"run", "env"}}) {
+      const auto usual = variables(smelt + "-main", arguments, environment);
+      EXPECT_GE(usual.size(), 3u);
+      EXPECT_EQ(variables(smelt, arguments, environment), usual);
+    }
+}
+
+TEST(Launch, DoesAPlainRunAloneAndNothingElse) {
+  namespace fs = std::filesystem;
+  const std::string shim = from_environment("SMELT_TEST_SHIM");
+  if (shim.empty()) GTEST_SKIP() << "no OpenMP shim";
+  const fs::path tree = scratch() + "/launch";
+  for (const char* folder : {"core", "gomp_shim", "kmp_shim"}) fs::create_directories(tree / folder);
+  fs::copy_file(from_environment("SMELT"), tree / "core/smelt");
+  fs::copy_file(shim, tree / "gomp_shim/libsmelt_gomp.so");
+  fs::copy_file(kmp_shim(), tree / "kmp_shim/libsmelt_kmp.so");
+  const auto outcome_of = [&](std::vector<std::string> arguments, std::map<std::string, std::string> environment = {}) {
+    Call call;
+    call.arguments = std::move(arguments);
+    call.environment = std::move(environment);
+    call.program = tree / "core/smelt";
+    return run(call);
+  };
+  if (outcome_of({"--version"}).code == 0) GTEST_SKIP() << "this Smelt is installed here";
+  const std::string print = "echo \"$LD_PRELOAD $*\"";
+  const std::string shims = fs::canonical(tree / "gomp_shim/libsmelt_gomp.so").string() + ":" +
+                            fs::canonical(tree / "kmp_shim/libsmelt_kmp.so").string();
+  EXPECT_EQ(outcome_of({"run", "--", "sh", "-c", print, "sh", "--", "-x", ""}).out, shims + " -- -x \n");
+  EXPECT_EQ(outcome_of({"run", "sh", "-c", "exit 42"}).code, 42);
+  // All the others ask for smelt-main.
+  const std::vector<std::string> others[] = {{},
+                                             {"run"},
+                                             {"run", "--"},
+                                             {"run", "--verbose", "--", "true"},
+                                             {"run", "--", "-x"},
+                                             {"run", "--", "no-such-program"},
+                                             {"run", "--", tree / "gomp_shim"},
+                                             {"tree"}};
+  for (const std::vector<std::string>& arguments : others) {
+    const Outcome outcome = outcome_of(arguments);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(outcome.err,
+              "smelt: smelt-main is neither beside this program nor in its library directory; install "
+              "Smelt again\n");
+  }
+  EXPECT_EQ(outcome_of({"run", "--", "true"}, {{"SMELT_STATS", "1"}}).code, 2);
 }
 
 }  // namespace
