@@ -11,6 +11,7 @@
 //   GOMP_task            untied, final and mergeable ones; at once if `if(0)`, or when 64 of this thread's are waiting
 //   ... with depend      waits in lists of its siblings (openmp/dependences.h), and is put into the deque of the
 //                        thread that runs the last of them; undeferred: waits on the spot
+//   GOMP_taskloop        ranges of tasks, of which a thief gets half: task_loops.cc
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
 //                        might wait for what lies below it
 //   GOMP_taskgroup_*     counted in a Group
@@ -40,14 +41,15 @@
 // The model: tests/model_check/quiet.pml.
 //
 // Left to libgomp whole: (a) detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
-// taskloops, target tasks; (b) task reductions, in a taskgroup of libgomp's own (it keeps the private copies, by
-// thread, under that group); (c) teams of one; (d) tasks made between barriers of which eight in a row were libgomp's
-// (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region, because tasks inherit it
-// from their maker (those that wait then get the setting from before). The thread that has made such a task makes no
-// task of ours until its next barrier, and tasks made inside a body that libgomp runs are libgomp's. A taskgroup in
-// which it does so is opened at libgomp, too, and those that it opens after that are libgomp's alone; a task of ours in
-// a group that makes some ends when they have. Before it makes one, those of ours that have dependences and the same
-// parent have ended: so no dependence ever is between one of libgomp's and one of ours.
+// target tasks; (b) task reductions, those of task loops among them, in a taskgroup of libgomp's own (it keeps the
+// private copies, by thread, under that group); (c) teams of one; (d) tasks made between barriers of which eight in a
+// row were libgomp's (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region,
+// because tasks inherit it from their maker (those that wait then get the setting from before). The thread that has
+// made such a task makes no task of ours until its next barrier, and tasks made inside a body that libgomp runs are
+// libgomp's. A taskgroup in which it does so is opened at libgomp, too, and those that it opens after that are
+// libgomp's alone; a task of ours in a group that makes some ends when they have. Before it makes one, those of ours
+// that have dependences and the same parent have ended: so no dependence ever is between one of libgomp's and one of
+// ours.
 //
 // The end of a region that libgomp joins is a barrier of ours before that, so that those who come early help: in a
 // master's first regions, and where tasks were made before (expects_tasks()). Else the threads that have made tasks run

@@ -11,6 +11,7 @@
 #include "real.h"
 #include "surplus.h"
 #include "task_barrier.h"
+#include "task_entries.h"
 #include "task_pool.h"
 #include "tasks.h"
 
@@ -48,12 +49,11 @@ inline void copy_arguments(void* to, const void* from, long size) {
     std::memcpy(to, from, static_cast<size_t>(size));
 }
 
-struct TaskCall {
-  GompFunction function;
-  void* data;
-  void (*copy)(void*, void*);
-  long size, align;
-};
+// By the compiler's function, for arguments that have constructors.
+inline void construct_arguments(void* to, const TaskCall& call) {
+  call.copy(to, call.data);
+  if (call.bounds) std::memcpy(to, call.bounds, 2 * sizeof *call.bounds);
+}
 
 // A task with its arguments, not counted yet; nullptr: no memory.
 Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, unsigned flags) {
@@ -214,7 +214,8 @@ bool has_enough(const Position& position) {
 }
 
 // False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
-[[gnu::noinline]] bool make(Position& position, const TaskCall& call, bool deferred, unsigned flags, void** depend) {
+[[gnu::noinline]] bool make_own(Position& position, const TaskCall& call, bool deferred, unsigned flags,
+                                void** depend) {
   if (!is_plain(flags & ~(kFinal | kDepend)) || is_changed(position)) return false;
   if (!(flags & kDepend)) depend = nullptr;
   TaskTeam* const team = team_of(position);
@@ -239,7 +240,7 @@ bool has_enough(const Position& position) {
   if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
     task->data = call.data;
   } else if (call.copy) {
-    call.copy(task->data, call.data);
+    construct_arguments(task->data, call);
   } else if (call.size > 0) {
     std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
   }
@@ -260,7 +261,7 @@ bool has_enough(const Position& position) {
 }
 
 // A task without dependences, which is not final, and whose arguments have room in a Task; in the body of `parent`.
-// False: make() knows.
+// False: make_own() knows.
 inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   TaskTeam& team = *team_of(position);
   const uint32_t me = position.thread;
@@ -269,7 +270,7 @@ inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   Task* const task = new_task(worker, me, &parent, call, 0);
   if (!task) return false;
   if (call.copy)
-    call.copy(task->data, call.data);
+    construct_arguments(task->data, call);
   else
     copy_arguments(task->room, call.data, call.size);
   count_task(&parent, me);
@@ -341,23 +342,27 @@ void alone_if_tasks_wait() {
   if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
 }
 
-struct Call {
-  TaskCall task;
-  bool deferred;
-  unsigned flags;
-  void** depend;
-  int priority;
-  void* detach;
-};
+// libgomp would not fill in the bounds: at once, with arguments on the stack, where it has them, too.
+[[gnu::noinline]] void call_bounded(MakeCall c, const void* caller);
 
-void call_libgomp(const Call& c, const void* caller) {
-  const auto& [function, data, copy, size, align] = c.task;
+void call_libgomp(const MakeCall& c, const void* caller) {
+  if (c.task.bounds) return call_bounded(c, caller);
   reinterpret_cast<decltype(&::GOMP_task)>(meant(smelt_real_GOMP_task, caller))(
-      function, data, copy, size, align, c.deferred, c.flags, c.depend, c.priority, c.detach);
+      c.task.function, c.task.data, c.task.copy, c.task.size, c.task.align, c.deferred, c.flags, c.depend, c.priority,
+      c.detach);
+}
+void call_bounded(MakeCall c, const void* caller) {
+  const auto align = static_cast<uintptr_t>(c.task.align);
+  const auto room = reinterpret_cast<uintptr_t>(__builtin_alloca(static_cast<size_t>(c.task.size) + align));
+  void* const data = reinterpret_cast<void*>((room + align - 1) & ~(align - 1));
+  construct_arguments(data, c.task);
+  c.task = {c.task.function, data, nullptr, c.task.size, c.task.align};
+  c.deferred = false;
+  call_libgomp(c, caller);
 }
 
 // Where tasks are libgomp's.
-void pass_on(Position& position, Call& call, const void* caller) {
+void pass_on(Position& position, MakeCall& call, const void* caller) {
   if (lent_in(position) && !(call.flags & kDetach)) {
     call.deferred = false;
     alone_if_tasks_wait();  // for those that it depends on
@@ -367,7 +372,7 @@ void pass_on(Position& position, Call& call, const void* caller) {
   call_libgomp(call, caller);
 }
 
-[[gnu::noinline]] void make_any(Position& position, Call& call, const void* caller) {
+[[gnu::noinline]] void make_any(Position& position, MakeCall& call, const void* caller) {
   if (!smelt_gomp_own_tasks) return pass_on(position, call, caller);
   if (is_ours_here(position, caller)) {
     if (is_final(position)) return call_libgomp(call, caller);
@@ -379,7 +384,7 @@ void pass_on(Position& position, Call& call, const void* caller) {
       if (!call.deferred && (call.flags & (kDepend | kFinal)) == 0 && !(position.task->group && call.task.copy))
         return position.task->group ? run_grouped(position, call.task.function, call.task.data)
                                     : call_libgomp(call, caller);
-      if (make(position, call.task, call.deferred, call.flags, call.depend)) return;
+      if (make_own(position, call.task, call.deferred, call.flags, call.depend)) return;
     }
   }
   smelt_gomp_mark();
@@ -387,53 +392,61 @@ void pass_on(Position& position, Call& call, const void* caller) {
   call_libgomp(call, caller);
 }
 
-}  // namespace
-
-extern "C" {
-
-// The function that the stub goes on to.
-[[gnu::visibility("hidden")]] decltype(GOMP_task) smelt_gomp_GOMP_task;
-
-// The signature of GCC 12. Callers of before know fewer arguments; the words read in their place are only passed on.
-void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
-                          bool deferred, unsigned flags, void** depend, int priority, void* detach) {
+inline void make(MakeCall call, const void* caller) {
   Position& position = smelt_gomp_position;
   Task* const parent = position.task;
-  if (parent && parent->shell == shell() && deferred && is_plain(flags) &&
-      size <= static_cast<long>(sizeof parent->room) && align <= static_cast<long>(alignof(Task)) &&
+  if (parent && parent->shell == shell() && call.deferred && is_plain(call.flags) &&
+      call.task.size <= static_cast<long>(sizeof parent->room) && call.task.align <= static_cast<long>(alignof(Task)) &&
       !position.tasks_are_libgomps && !parent->final && !smelt_openmp_several && !is_changed(position)) [[likely]] {
-    if (make_plain(position, *parent, {function, data, copy, size, align})) return;
+    if (make_plain(position, *parent, call.task)) return;
   }
-  Call call{{function, data, copy, size, align}, deferred, flags, depend, priority, detach};
-  make_any(position, call, __builtin_return_address(0));
+  make_any(position, call, caller);
 }
 
-// Before a task loop: of a surplus thread all its tasks are run at once; else they are marked.
-static unsigned flags_of_loop(const Position& position, unsigned flags) {
-  if (lent_in(position)) return flags & ~kIf;
-  if (position.unmarked) smelt_gomp_mark();
-  return flags;
+}  // namespace
+
+bool smelt::gomp::makes_own(Position& position, const void* caller) {
+  return is_ours_here(position, caller) && may_make_own(position) && (position.task || begin_tasks(position));
 }
 
-// Task loops are libgomp's. It runs their bodies here, too, while it waits for them.
-void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align, unsigned flags,
-                   unsigned long tasks, int priority, long start, long end, long step) {
-  Position& position = smelt_gomp_position;
-  flags = flags_of_loop(position, flags);
-  const InLibgomp inside(position);
-  STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+void smelt::gomp::start_group(Position& position) {
+  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);  // first: it may open one around this one
+  const bool begun =
+      position.groups_at_libgomp == 0 && !position.tasks_are_libgomps && (position.task || begin_tasks(position));
+  TaskTeam* const team = begun ? team_of(position) : nullptr;
+  Task* const task = begun ? current(position, *team) : nullptr;
+  Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
+  if (!block) {  // all tasks made inside are libgomp's, too
+    ++position.groups_at_libgomp;
+    position.tasks_are_libgomps = true;
+    return REAL(GOMP_taskgroup_start)();
+  }
+  task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
+  note_unseen(position);
 }
 
-void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
-                       unsigned flags, unsigned long tasks, int priority, GompUll start, GompUll end, GompUll step) {
-  Position& position = smelt_gomp_position;
-  flags = flags_of_loop(position, flags);
-  const InLibgomp inside(position);
-  STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
+void smelt::gomp::end_group(Position& position) {
+  if (position.groups_at_libgomp > 0) {
+    --position.groups_at_libgomp;
+    const InLibgomp inside(position);
+    REAL(GOMP_taskgroup_end)();
+    return;
+  }
+  TaskTeam& team = *team_of(position);
+  settle(position);
+  Task& task = *position.task;
+  Group* const group = task.group;
+  help_until(team, position, task, [&] { return is_empty(*group); });
+  if (group->opened) {
+    const InLibgomp inside(position);
+    REAL(GOMP_taskgroup_end)();
+  }
+  task.group = group->outer;
+  note_unseen(position);
+  put_back(team, group->block, position.thread);
 }
 
-// The calling thread has made tasks in its region.
-[[gnu::noinline]] static void wait_for_children(Position& position, const void* caller) {
+void smelt::gomp::wait_for_children(Position& position, const void* caller) {
   const bool ours = !smelt_openmp_several || is_ours(caller);
   if (ours && settle(position)) {
     const Task& task = *position.task;
@@ -443,6 +456,19 @@ void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, vo
   // Its children are libgomp's, or some are.
   const InLibgomp inside(position, ours);
   reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
+}
+
+void smelt::gomp::make_task(const MakeCall& call, const void* caller) { make(call, caller); }
+
+extern "C" {
+
+// The function that the stub goes on to.
+[[gnu::visibility("hidden")]] decltype(GOMP_task) smelt_gomp_GOMP_task;
+
+// The signature of GCC 12. Callers of before know fewer arguments; the words read in their place are only passed on.
+void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
+                          bool deferred, unsigned flags, void** depend, int priority, void* detach) {
+  make({{function, data, copy, size, align}, deferred, flags, depend, priority, detach}, __builtin_return_address(0));
 }
 
 // Does the body that the calling thread runs have children that are ours, or libgomp's beside them? Any other is an
@@ -484,19 +510,7 @@ void GOMP_taskgroup_start(void) {
   if (position.barrier ? !is_eligible(position) : !position.word) return STRAIGHT(GOMP_taskgroup_start)();
   if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_start)();
-  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);  // first: it may open one around this one
-  const bool begun =
-      position.groups_at_libgomp == 0 && !position.tasks_are_libgomps && (position.task || begin_tasks(position));
-  TaskTeam* const team = begun ? team_of(position) : nullptr;
-  Task* const task = begun ? current(position, *team) : nullptr;
-  Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
-  if (!block) {  // all tasks made inside are libgomp's, too
-    ++position.groups_at_libgomp;
-    position.tasks_are_libgomps = true;
-    return STOCK(GOMP_taskgroup_start)();
-  }
-  task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
-  note_unseen(position);
+  start_group(position);
 }
 
 void GOMP_taskgroup_end(void) {
@@ -505,24 +519,7 @@ void GOMP_taskgroup_end(void) {
   if (!position.barrier || !is_eligible(position)) return STRAIGHT(GOMP_taskgroup_end)();
   if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_end)();
-  if (position.groups_at_libgomp > 0) {
-    --position.groups_at_libgomp;
-    const InLibgomp inside(position);
-    REAL(GOMP_taskgroup_end)();
-    return;
-  }
-  TaskTeam& team = *team_of(position);
-  settle(position);
-  Task& task = *position.task;
-  Group* const group = task.group;
-  help_until(team, position, task, [&] { return is_empty(*group); });
-  if (group->opened) {
-    const InLibgomp inside(position);
-    REAL(GOMP_taskgroup_end)();
-  }
-  task.group = group->outer;
-  note_unseen(position);
-  put_back(team, group->block, position.thread);
+  end_group(position);
 }
 
 void GOMP_taskgroup_reduction_register(uintptr_t* data) {

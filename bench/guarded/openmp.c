@@ -163,17 +163,30 @@ static double tasks(int count) {
   return (double)(end - start);
 }
 
-static const Figure figures[] = {{"barrier", barrier, 2000},
-                                 {"barrier-skewed", barrier_skewed, 1000},
-                                 {"parallel", parallel, 1000},
-                                 {"parallel-skewed", parallel_skewed, 500},
-                                 {"single", single, 1500},
-                                 {"copyprivate", copyprivate, 1000},
-                                 {"reduction", reduction, 1000},
-                                 {"dynamic", dynamic, 200},
-                                 {"nested", nested, 2000},
-                                 {"tasks", tasks, 20},
-                                 {0}};
+static double task_loop(int count) {
+  static struct { _Alignas(128) long run; } by[2];
+  by[0].run = by[1].run = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  for (int i = 0; i < count; i++) {
+#pragma omp taskloop grainsize(1)
+    for (int k = 0; k < kTasks; k++) {
+      stay_away((uint32_t)(100 * ticks_per_ns));
+      by[omp_get_thread_num()].run++;
+    }
+  }
+  const uint64_t end = ticks();
+  expect(by[0].run + by[1].run, (long)count * kTasks, "the tasks of loops");
+  return (double)(end - start);
+}
+
+static const Figure figures[] = {{"barrier", barrier, 2000},     {"barrier-skewed", barrier_skewed, 1000},
+                                 {"parallel", parallel, 1000},   {"parallel-skewed", parallel_skewed, 500},
+                                 {"single", single, 1500},       {"copyprivate", copyprivate, 1000},
+                                 {"reduction", reduction, 1000}, {"dynamic", dynamic, 200},
+                                 {"nested", nested, 2000},       {"tasks", tasks, 20},
+                                 {"task loop", task_loop, 20},   {0}};
 
 static int measure(const char* name) {
   expect(team(), 2, "threads of a team");

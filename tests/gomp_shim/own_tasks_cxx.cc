@@ -71,6 +71,20 @@ int main(int count, char** argument) {
         __atomic_fetch_add(&seen, counted.value > 0, __ATOMIC_RELAXED);
       }
     }
+    int looped = 0;
+#pragma omp parallel num_threads(r % 2 == 0 ? 2 : 4)
+#pragma omp single
+    {
+      const Counted counted(r + 1);
+      const std::string text(static_cast<size_t>(r), 'x');  // short ones point into themselves
+      for (const int number : {3, 100}) {
+#pragma omp taskloop num_tasks(number) firstprivate(counted, text) shared(looped)
+        for (int i = 0; i < 500; ++i)
+          __atomic_fetch_add(&looped, counted.value == r + 1 && text == std::string(static_cast<size_t>(r), 'x'),
+                             __ATOMIC_RELAXED);
+      }
+    }
+    CHECK(looped == 1000);
     CHECK(sum == expected);
     CHECK(seen == (r % 2 == 0 ? 40 : 80));
     CHECK(Counted::alive == 0);

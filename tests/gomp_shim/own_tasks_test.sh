@@ -24,6 +24,15 @@ check "undeferred, stock" 0 '^ok$' "$programs/undeferred"
 for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
   check_under "undeferred, $settings" 0 '^ok$' $settings "$programs/undeferred"
 done
+check "task loops, stock" 0 '^ok$' "$programs/task_loops"
+for seed in 1 2 3 4 5 6; do
+  check_under "task loops, seed $seed" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_loops" 24 $seed
+  grep -q '^ok$' "$output" || fails "task loops, seed $seed, did not come to their end"
+done
+for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
+  "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
+  check_under "task loops, $settings" 0 '^ok$' $settings "$programs/task_loops" 12 7
+done
 right=$shim
 # Children that are taken for the task's around; an undeferred task whose end is never noticed.
 for fault in unadopted unsettled; do
