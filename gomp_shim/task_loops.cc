@@ -77,12 +77,6 @@ struct Range {
   const void* caller;
 };
 
-// Has the calling thread nothing that others could steal, and may make something?
-bool is_hungry(Position& position, const void* caller) {
-  return position.deque && team_of(position)->workers[position.thread].deque.waiting() == 0 && !is_changed(position) &&
-         makes_own(position, caller);
-}
-
 void run_range(Position& position, Range& range);
 
 void run_arguments(void* arguments) {
@@ -109,16 +103,20 @@ void run_arguments(void* arguments) {
 }
 
 void run_range(Position& position, Range& range) {
+  const auto& deque = team_of(position)->workers[position.thread].deque;
   bool offered = false;
+  GompUll bounds[] = {0, range.loop.begin_of(range.next)};
   while (range.next < range.end) {
-    if (range.deferred && range.end - range.next > 1 && is_hungry(position, range.caller)) {
+    // Others have nothing to steal here, and may have something.
+    if (range.deferred && deque.waiting() == 0 && range.end - range.next > 1 && !is_changed(position) &&
+        makes_own(position, range.caller)) {
       const GompUll middle = range.end - (range.end - range.next) / 2;
       offer(range, middle);
       range.end = middle;
       offered = true;
     }
-    const GompUll bounds[] = {range.loop.begin_of(range.next), range.loop.begin_of(range.next + 1)};
-    ++range.next;
+    bounds[0] = bounds[1];
+    bounds[1] = range.loop.begin_of(++range.next);
     std::memcpy(range.task.data, bounds, sizeof bounds);
     run_grouped(position, range.task.function, range.task.data);
   }
