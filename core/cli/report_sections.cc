@@ -25,7 +25,7 @@
 namespace smelt {
 namespace {
 
-constexpr size_t kMostCells = 256;  // CPUs: above, a page's script does not know each cell of a heat map
+constexpr uint32_t kMostRows = 128;  // of a chart: of more CPUs there are no means to look at each, and pages of 7 MB
 constexpr size_t kShownPatterns = 12;
 
 // One number per CPU; empty where the file does not tell.
@@ -205,7 +205,8 @@ std::string costs_section(ReportSubject& subject) {
   out += hops.empty() ? html::paragraph("One CPU alone sends no messages.") : table_html(table, true);
   if (machine.cpus.size() < 2 || subject.cpus.size() < 2) return out;
 
-  const Picture costs = picture_costs(machine, request_of(subject, Operation::kBarrier));
+  Picture costs = picture_costs(machine, request_of(subject, Operation::kBarrier));
+  costs.most_rows = kMostRows;
   const struct {
     CostKind kind;
     const char *id, *name;
@@ -215,8 +216,8 @@ std::string costs_section(ReportSubject& subject) {
   std::string parts;
   for (const auto& map : maps) {
     (map.kind == CostKind::kHop ? out : parts) += html::figure(matrix_drawing(costs, {map.kind}), map.id);
-    if (costs.cpu.size() > kMostCells) continue;
     const HeatMap cells = lay_out_heat_map(costs, map.kind);
+    if (cells.rows.folded()) continue;  // the page's script knows CPUs
     std::map<std::string, size_t> number;
     std::vector<std::string> values;
     std::vector<size_t> indices;
@@ -275,7 +276,8 @@ std::string patterns_section(ReportSubject& subject) {
       "model's.");
   for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce}) {
     const PictureRequest request = request_of(subject, op);
-    const Picture p = make_picture(machine, request);
+    Picture p = make_picture(machine, request);
+    p.most_rows = kMostRows;
     const std::string name = operation_name(op);
     std::string title = name;
     title[0] = static_cast<char>(title[0] - 'a' + 'A');

@@ -1,4 +1,6 @@
 // The layout of the heat map: the order of the CPUs, the blocks in it, and the scale.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -42,7 +44,41 @@ Scale scale_of(std::vector<float> costs, uint32_t n) {
   return scale;
 }
 
+// One row for each group.
+void fold(Rows& rows, const std::vector<Rows::Block>& groups, Rows::Kind kind, const uint16_t* node) {
+  std::vector<uint16_t> firsts;
+  for (uint32_t g = 0; g < groups.size(); ++g) {
+    firsts.push_back(rows.order[groups[g].first]);
+    for (uint32_t row = groups[g].first; row < groups[g].first + groups[g].count; ++row) rows.row[rows.order[row]] = g;
+  }
+  rows.order = std::move(firsts);
+  rows.nodes = blocks(rows.order, node);
+  rows.llcs.clear();
+  rows.kind = kind;
+}
+
 }  // namespace
+
+uint32_t Rows::number(const Picture& p, uint32_t row) const {
+  const uint16_t who = order[row];
+  switch (kind) {
+    case Kind::kCpu: return p.cpu[who];
+    case Kind::kCore: return p.core[who];
+    case Kind::kCache: return p.costs.llc[who];
+    case Kind::kNode: return p.costs.node[who];
+  }
+  return 0;
+}
+
+const char* Rows::what() const {
+  constexpr const char* kWhat[] = {"CPU", "core", "last-level cache", "NUMA node"};
+  return kWhat[static_cast<int>(kind)];
+}
+
+std::string Rows::name(const Picture& p, uint32_t row) const {
+  constexpr const char* kWord[] = {"CPU", "core", "cache", "node"};
+  return fmt::format("{} {}", kWord[static_cast<int>(kind)], number(p, row));
+}
 
 Rows arrange(const Picture& p) {
   Rows rows;
@@ -59,6 +95,19 @@ Rows arrange(const Picture& p) {
   rows.llcs = blocks(rows.order, p.costs.llc);
   // Outlines that repeat the nodes' or surround single CPUs say nothing.
   if (rows.llcs.size() == rows.nodes.size() || rows.llcs.size() == rows.order.size()) rows.llcs.clear();
+  if (rows.order.size() <= p.most_rows) return rows;
+  const auto few = [&p](const std::vector<Rows::Block>& groups) {
+    return groups.size() > 1 && groups.size() <= p.most_rows;
+  };
+  if (!p.core.empty())
+    if (const auto cores = blocks(rows.order, p.core.data()); few(cores)) {
+      fold(rows, cores, Rows::Kind::kCore, p.costs.node);
+      return rows;
+    }
+  if (few(rows.llcs))
+    fold(rows, std::vector<Rows::Block>(rows.llcs), Rows::Kind::kCache, p.costs.node);
+  else if (few(rows.nodes))
+    fold(rows, std::vector<Rows::Block>(rows.nodes), Rows::Kind::kNode, p.costs.node);
   return rows;
 }
 
@@ -76,14 +125,23 @@ double Scale::cost(double position) const {
 HeatMap lay_out_heat_map(const Picture& p, CostKind kind) {
   HeatMap map;
   map.rows = arrange(p);
-  const auto n = static_cast<uint32_t>(p.cpu.size());
-  std::vector<float> off_diagonal;
-  for (uint32_t row = 0; row < n; ++row)
-    for (uint32_t column = 0; column < n; ++column) {
-      map.cells.push_back(row == column ? 0 : cost_of(p.costs, kind, map.rows.order[row], map.rows.order[column]));
-      if (row != column) off_diagonal.push_back(map.cells.back());
+  const auto n = static_cast<uint16_t>(p.cpu.size());
+  const auto rows = static_cast<uint32_t>(map.rows.order.size());
+  std::vector<double> sums(size_t{rows} * rows);
+  std::vector<uint32_t> counts(sums.size());
+  for (uint16_t from = 0; from < n; ++from)
+    for (uint16_t to = 0; to < n; ++to) {
+      if (from == to) continue;
+      const size_t cell = size_t{map.rows.row[from]} * rows + map.rows.row[to];
+      sums[cell] += cost_of(p.costs, kind, from, to);
+      ++counts[cell];
     }
-  map.scale = scale_of(std::move(off_diagonal), n);
+  std::vector<float> sent;
+  for (size_t cell = 0; cell < sums.size(); ++cell) {
+    map.cells.push_back(counts[cell] ? static_cast<float>(sums[cell] / counts[cell]) : 0);
+    if (counts[cell]) sent.push_back(map.cells.back());
+  }
+  map.scale = scale_of(std::move(sent), rows);
   return map;
 }
 

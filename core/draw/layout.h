@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "draw/picture.h"
@@ -16,10 +17,20 @@ struct Rows {
     uint32_t first, count;  // rows
     uint16_t number;        // of the node or cache
   };
-  std::vector<uint16_t> order;  // [n] row -> participant
+  // What a row is. Many participants are folded: a row is all of a group, and its participant the group's first.
+  enum class Kind : uint8_t { kCpu, kCore, kCache, kNode };
+
+  std::vector<uint16_t> order;  // row -> participant
   std::vector<uint32_t> row;    // [n] participant -> row
   std::vector<Block> nodes;     // all rows, in order
   std::vector<Block> llcs;      // all rows, in order; empty where they are the nodes or single CPUs
+  Kind kind = Kind::kCpu;
+
+  bool folded() const { return kind != Kind::kCpu; }
+  // "last-level cache"; "cache 3", "CPU 5"; and its number alone.
+  const char* what() const;
+  std::string name(const Picture& picture, uint32_t row) const;
+  uint32_t number(const Picture& picture, uint32_t row) const;
 };
 Rows arrange(const Picture& picture);
 
@@ -39,7 +50,10 @@ enum class CostKind : uint8_t { kSend, kReceive, kHop };
 struct HeatMap {
   Rows rows;
   Scale scale;
-  std::vector<float> cells;  // [n * n] by rows: row = sender, column = receiver
+  std::vector<float> cells;  // [rows * rows]: row = sender, column = receiver; of folded rows the means
+
+  // Nothing is sent from a CPU to itself.
+  bool is_empty(uint32_t row, uint32_t column) const { return row == column && !rows.folded(); }
 };
 HeatMap lay_out_heat_map(const Picture& picture, CostKind kind);
 

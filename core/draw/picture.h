@@ -27,6 +27,7 @@ struct Picture {
   double steady = 0;           // of a barrier: per episode of a loop that does nothing else
   double bound = 0;            // nothing that does the same can take less
   std::string date;            // of the drawing, where the picture is to say it
+  uint32_t most_rows = ~0u;    // charts of more participants have a row for each cache, or node
   std::vector<uint32_t> cpu;   // the kernel's number of participant i
   std::vector<uint16_t> core;  // of participant i, equal = SMT siblings; empty: not known
   std::vector<double> done;    // when participant i is done, in costs.unit

@@ -238,7 +238,7 @@ Lanes svg_lanes(Svg& svg, const Picture& p, const Rows& rows, double width, doub
   lanes.height = std::clamp(720.0 / static_cast<double>(lanes.count), 4.0, 24.0);
   lanes.top = top;
   lanes.width = width;
-  const bool several = rows.nodes.size() > 1;
+  const bool several = rows.nodes.size() > 1 && rows.kind != Rows::Kind::kNode;
   const double size = kLeastText;
   lanes.left = text_width("CPU 1023", size) + 8 + (several ? text_width("node 255", kLeastText) + 10 : 0);
 
@@ -254,11 +254,11 @@ Lanes svg_lanes(Svg& svg, const Picture& p, const Rows& rows, double width, doub
   for (uint32_t row = 0; row < lanes.count; ++row) {
     const uint16_t who = rows.order[row];
     if (row % every == 0)
-      svg.text(lanes.left - 8, lanes.middle(row) + size * 0.36, fmt::format("CPU {}", p.cpu[who]),
+      svg.text(lanes.left - 8, lanes.middle(row) + size * 0.36, rows.name(p, row),
                {.size = size, .anchor = Anchor::kEnd});
     svg.line(lanes.left, lanes.middle(row), lanes.left + width, lanes.middle(row), kGrid, 0.7);
     svg.hint(0, lanes.top + lanes.height * row, lanes.left + width, lanes.height,
-             fmt::format("CPU {}{}", p.cpu[who], several ? fmt::format(", node {}", p.costs.node[who]) : ""));
+             rows.name(p, row) + (several ? fmt::format(", node {}", p.costs.node[who]) : ""));
   }
   return lanes;
 }

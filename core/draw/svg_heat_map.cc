@@ -28,7 +28,7 @@ struct Panel {
   Svg& svg;
   double cell, x, y;  // of the upper left cell
   bool has_title;
-  uint32_t n = static_cast<uint32_t>(p.cpu.size());
+  uint32_t n = static_cast<uint32_t>(map.rows.order.size());
 
   double side() const { return cell * n; }
 
@@ -37,9 +37,9 @@ struct Panel {
     constexpr int kShades = 64;
     std::map<int, std::string> paths;
     const auto shade_at = [this](uint32_t row, uint32_t column) {
-      return row == column ? -1
-                           : static_cast<int>(
-                                 std::lround(map.scale.position(map.cells[size_t{row} * n + column]) * (kShades - 1)));
+      return map.is_empty(row, column) ? -1
+                                       : static_cast<int>(std::lround(
+                                             map.scale.position(map.cells[size_t{row} * n + column]) * (kShades - 1)));
     };
     for (uint32_t row = 0; row < n; ++row)
       for (uint32_t column = 0; column < n;) {
@@ -62,7 +62,7 @@ struct Panel {
     constexpr double size = kLeastText;
     for (uint32_t row = 0; row < n; ++row)
       for (uint32_t column = 0; column < n; ++column) {
-        if (row == column) continue;
+        if (map.is_empty(row, column)) continue;
         const double cost = map.cells[size_t{row} * n + column];
         const bool dark = is_dark(cost_colour(map.scale.position(cost)));
         svg.text(x + cell * (column + 0.5), y + cell * (row + 0.5) + size * 0.36,
@@ -75,6 +75,7 @@ struct Panel {
     for (const Rows::Block& llc : map.rows.llcs)
       svg.outline(x + cell * llc.first, y + cell * llc.first, cell * llc.count, cell * llc.count, kInk, 0.8);
     // Thinner where the nodes are small: lines must not cover the costs.
+    if (map.rows.kind == Rows::Kind::kNode) return;  // each row is one
     const double thick = std::clamp(cell * n / static_cast<double>(map.rows.nodes.size()) / 60, 0.5, 1.0);
     for (const Rows::Block& node : map.rows.nodes) {
       if (node.first == 0) continue;
@@ -93,21 +94,21 @@ struct Panel {
     constexpr double size = kLeastText;
     const uint32_t every = label_step(size + 1.5, cell);
     uint32_t largest = 0;
-    for (const uint32_t cpu : p.cpu) largest = std::max(largest, cpu);
+    for (uint32_t i = 0; i < n; ++i) largest = std::max(largest, map.rows.number(p, i));
     const double widest = text_width(std::to_string(largest), size);
     const bool turned = widest > cell * every - 3;
     for (uint32_t i = 0; i < n; ++i) {
-      const std::string cpu = std::to_string(p.cpu[map.rows.order[i]]);
+      const std::string number = std::to_string(map.rows.number(p, i));
       const double at = cell * (i + 0.5);
-      svg.hint(x, y + cell * i, side(), cell, "from CPU " + cpu);
+      svg.hint(x, y + cell * i, side(), cell, "from " + map.rows.name(p, i));
       if (i % every != 0) continue;
-      svg.text(x - 6, y + at + size * 0.36, cpu, {.size = size, .anchor = Anchor::kEnd});
+      svg.text(x - 6, y + at + size * 0.36, number, {.size = size, .anchor = Anchor::kEnd});
       if (turned)
-        svg.text(x + at + size * 0.36, y - 6, cpu, {.size = size, .turned = -90});
+        svg.text(x + at + size * 0.36, y - 6, number, {.size = size, .turned = -90});
       else
-        svg.text(x + at, y - 6, cpu, {.size = size, .anchor = Anchor::kMiddle});
+        svg.text(x + at, y - 6, number, {.size = size, .anchor = Anchor::kMiddle});
     }
-    if (map.rows.nodes.size() < 2) return;
+    if (map.rows.nodes.size() < 2 || map.rows.kind == Rows::Kind::kNode) return;
     for (const Rows::Block& node : map.rows.nodes) {
       const std::string name = fmt::format("node {}", node.number);
       const double middle = cell * (node.first + node.count / 2.0);
@@ -163,7 +164,8 @@ Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
   constexpr double kLeft = 56, kBelow = 68, kGap = 40;
   const bool several = kinds.size() > 1;  // else the drawing's title is the panel's
   const double top = several ? 74 : 44;
-  const auto n = static_cast<double>(p.cpu.size());
+  const Rows rows = arrange(p);
+  const auto n = static_cast<double>(rows.order.size());
   // About 600 a side; a few CPUs would be silly at that, and 256 want more.
   const double cell =
       n > 200 ? std::floor(900 / n * 4) / 4 : std::clamp(std::floor(600 / n), 3.0, n <= 4 ? 64.0 : 40.0);
@@ -173,9 +175,11 @@ Drawing matrix_drawing(const Picture& p, const std::vector<CostKind>& kinds) {
     const double x = kLeft + static_cast<double>(i) * (panel + kLeft + kGap);
     Panel{p, lay_out_heat_map(p, kinds[i]), svg, cell, x, top, several}.draw(kinds[i], fmt::format("scale{}", i));
   }
-  const Rows rows = arrange(p);
   const double width = static_cast<double>(kinds.size()) * (kLeft + panel + kGap) - kGap;
   std::vector<std::string> notes = {"row: sender, column: receiver; CPUs by the kernel's numbers"};
+  if (rows.folded())
+    notes[0] =
+        fmt::format("row: sender, column: receiver; each is a {}, of whose CPUs a cell is the mean", rows.what());
   if (rows.nodes.size() > 1) notes[0] += rows.llcs.empty() ? "; frames: NUMA nodes" : "; bold frames: NUMA nodes";
   if (!rows.llcs.empty()) notes[0] += "; thin frames: last-level caches";
   const std::string title = several ? "What a message between two CPUs costs"

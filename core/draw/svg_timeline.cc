@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
 
 #include "draw/charts.h"
 #include "draw/colour.h"
@@ -28,6 +31,11 @@ void define_heads(Svg& svg) {
         "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 1L8 4L0 7z\" fill=\"{}\"/></marker>",
         id, colour);
   svg.raw(defs + "</defs>\n");
+}
+
+std::string folded_note(const Rows& rows) {
+  if (!rows.folded()) return "";
+  return fmt::format(" A lane is a {}, with what its CPUs do, whichever of them.", rows.what());
 }
 
 struct Ends {
@@ -61,12 +69,42 @@ std::vector<Sample> arrow_samples(const Picture& p, const Rows& rows, const char
           {Sample::Kind::kLine, kFar, "between NUMA nodes"}};
 }
 
-// One path per kind of bar. Neighbours of one kind that are no wider than a hair become one; others keep a hair's
-// distance.
+// Arrows without heads, of folded rows: a path for each colour, and what lies within a pixel of another is left out.
+class ArrowPaths {
+ public:
+  void add(const Ends& at, bool far) {
+    const auto whole = [](double x) { return static_cast<int>(std::lround(x)); };
+    const std::tuple line(whole(at.x1), whole(at.y1), whole(at.x2), whole(at.y2), far);
+    if (seen_.insert(line).second)
+      paths_[far] +=
+          fmt::format("M{} {}L{} {}", std::get<0>(line), std::get<1>(line), std::get<2>(line), std::get<3>(line));
+  }
+  void draw(Svg& svg) const {
+    svg.open("", arrow_group(seen_.size()));
+    for (const bool far : {false, true})
+      if (!paths_[far].empty())
+        svg.raw(fmt::format("<path fill=\"none\" stroke=\"{}\" stroke-width=\"1.1\" d=\"{}\"/>\n", far ? kFar : kNear,
+                            paths_[far]));
+    svg.close();
+  }
+
+ private:
+  std::set<std::tuple<int, int, int, int, bool>> seen_;
+  std::string paths_[2];
+};
+
+// A bar as it is drawn.
+struct Span {
+  Timeline::Doing doing;
+  uint32_t row;
+  double begin, wide;
+};
+
+// Neighbours of one kind that are no wider than a hair become one.
 template <typename X>
-void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, X x) {
+std::vector<Span> spans(const Timeline& line, X x) {
   constexpr double kHair = 1.5;
-  std::string paths[3];
+  std::vector<Span> out;
   for (size_t i = 0; i < line.bars.size();) {
     const Timeline::Bar& first = line.bars[i];
     const auto thin = [&](const Timeline::Bar& bar) { return x(bar.end) - x(bar.begin) < kHair; };
@@ -74,13 +112,36 @@ void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, 
     while (thin(line.bars[last]) && last + 1 < line.bars.size() && line.bars[last + 1].who == first.who &&
            line.bars[last + 1].doing == first.doing && thin(line.bars[last + 1]))
       ++last;
-    const double begin = x(first.begin), wide = x(line.bars[last].end) - begin;
-    const double height = lanes.height * (first.doing == Timeline::Doing::kWait ? 0.24 : 0.6);
-    const double shown = wide > 4 ? wide - 0.6 : std::max(wide, 0.6);
-    paths[static_cast<size_t>(first.doing)] +=
-        fmt::format("M{} {}h{}v{}h-{}z", px(begin), px(lanes.middle(line.rows.row[first.who]) - height / 2), px(shown),
-                    px(height), px(shown));
+    out.push_back({first.doing, line.rows.row[first.who], x(first.begin), x(line.bars[last].end) - x(first.begin)});
     i = last + 1;
+  }
+  if (!line.rows.folded()) return out;
+  // Somebody of the row's does it: what is one behind the other, or over it, is one.
+  std::sort(out.begin(), out.end(), [](const Span& a, const Span& b) {
+    return std::tuple(a.doing, a.row, a.begin) < std::tuple(b.doing, b.row, b.begin);
+  });
+  std::vector<Span> merged;
+  for (const Span& span : out) {
+    Span* const before = merged.empty() ? nullptr : &merged.back();
+    if (before && before->doing == span.doing && before->row == span.row &&
+        span.begin <= before->begin + before->wide + 1)
+      before->wide = std::max(before->wide, span.begin + span.wide - before->begin);
+    else
+      merged.push_back(span);
+  }
+  return merged;
+}
+
+// One path per kind of bar.
+template <typename X>
+void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, X x) {
+  std::string paths[3];
+  for (const Span& span : spans(line, x)) {
+    const double height = lanes.height * (span.doing == Timeline::Doing::kWait ? 0.24 : 0.6);
+    // Others keep a hair's distance.
+    const double shown = span.wide > 4 ? span.wide - 0.6 : std::max(span.wide, 0.6);
+    paths[static_cast<size_t>(span.doing)] += fmt::format(
+        "M{} {}h{}v{}h-{}z", px(span.begin), px(lanes.middle(span.row) - height / 2), px(shown), px(height), px(shown));
   }
   const auto put = [&](Timeline::Doing doing, const char* colour) {
     const std::string& path = paths[static_cast<size_t>(doing)];
@@ -89,7 +150,7 @@ void bars(Svg& svg, const Picture& p, const Timeline& line, const Lanes& lanes, 
   put(Timeline::Doing::kWait, kWaitBar);
   put(Timeline::Doing::kReceive, kReceiveBar);
   put(Timeline::Doing::kSend, kSendBar);
-  if (line.bars.size() > kMostTold) return;
+  if (line.bars.size() > kMostTold || line.rows.folded()) return;
   for (const Timeline::Bar& bar : line.bars) {
     const char* does = bar.doing == Timeline::Doing::kSend   ? "sends"
                        : bar.doing == Timeline::Doing::kWait ? "waits"
@@ -130,7 +191,13 @@ Drawing schedule_drawing(const Picture& p) {
   // Heads of many arrows cover each other, and messages go to the right in any case.
   const size_t count = chart.messages.size();
   const bool draw = count <= kMostArrows, heads = count <= kMostHeads && count <= 4 * lanes.count * rounds;
-  if (draw) {
+  if (chart.rows.folded()) {
+    ArrowPaths paths;
+    for (const auto& m : chart.messages)
+      paths.add({x(m.round), lanes.middle(chart.rows.row[m.from]), x(m.round + 1), lanes.middle(chart.rows.row[m.to])},
+                crosses_nodes(p, m.from, m.to));
+    paths.draw(svg);
+  } else if (draw) {
     const double dot = std::clamp(lanes.height * 0.16, 0.8, 3.0), end = heads ? dot : 0;
     svg.open("", arrow_group(chart.messages.size()));
     for (const auto& m : chart.messages) {
@@ -166,7 +233,8 @@ Drawing schedule_drawing(const Picture& p) {
           lanes.left + std::max(lanes.width, legend),
           below + 6,
           {"A column is a round: what a participant sends in it needs only what reached it in the columns before. "
-           "An arrow ends at who waits for it."}};
+           "An arrow ends at who waits for it." +
+           folded_note(chart.rows)}};
 }
 
 std::string schedule_svg(const Picture& p) { return svg_page(p, schedule_drawing(p)); }
@@ -189,8 +257,16 @@ Drawing timeline_drawing(const Picture& p) {
 
   const double thick = lanes.height * 0.6;
   bars(svg, p, line, lanes, x);
-  const bool draw = line.flights.size() <= kMostArrows, heads = line.flights.size() <= kMostHeads && lanes.height >= 7;
-  if (draw) {
+  const bool folded = line.rows.folded();
+  const bool draw = folded || line.flights.size() <= kMostArrows;
+  const bool heads = line.flights.size() <= kMostHeads && lanes.height >= 7;
+  if (folded) {
+    ArrowPaths paths;
+    for (const Timeline::Flight& f : line.flights)
+      paths.add({x(f.begin), lanes.middle(line.rows.row[f.from]), x(f.end), lanes.middle(line.rows.row[f.to])},
+                crosses_nodes(p, f.from, f.to));
+    paths.draw(svg);
+  } else if (draw) {
     svg.open("", arrow_group(line.flights.size()));
     for (const Timeline::Flight& f : line.flights) {
       // From the edge of the sender's bar that faces the receiver to the edge that faces the sender.
@@ -208,11 +284,11 @@ Drawing timeline_drawing(const Picture& p) {
     }
     svg.close();
   }
-  for (uint32_t row = 0; row < lanes.count; ++row) {
-    const double done = p.done[line.rows.order[row]];
-    svg.line(x(done), lanes.middle(row) - lanes.height * 0.42, x(done), lanes.middle(row) + lanes.height * 0.42, kInk,
-             1.4);
-  }
+  std::vector<double> done(lanes.count, 0);  // all of the row are
+  for (size_t i = 0; i < p.done.size(); ++i) done[line.rows.row[i]] = std::max(done[line.rows.row[i]], p.done[i]);
+  for (uint32_t row = 0; row < lanes.count; ++row)
+    svg.line(x(done[row]), lanes.middle(row) - lanes.height * 0.42, x(done[row]),
+             lanes.middle(row) + lanes.height * 0.42, kInk, 1.4);
   const double below = lanes.bottom() + 64;
   double legend = svg_legend(svg, lanes.left, below,
                              {{Sample::Kind::kBox, kSendBar, "sends"},
@@ -225,6 +301,7 @@ Drawing timeline_drawing(const Picture& p) {
   std::vector<std::string> notes = {
       "Predicted, everybody starting at 0. An arrow goes from when the sender is through with a message to when its "
       "receiver begins to read it."};
+  notes[0] += folded_note(line.rows);
   if (!draw) notes.push_back(fmt::format("{} messages: too many for arrows.", line.flights.size()));
   return {headline(p, "what everybody does when"), std::move(svg), lanes.left + wide + 20, below + 6, std::move(notes)};
 }

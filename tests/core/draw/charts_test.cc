@@ -110,6 +110,22 @@ TEST(Svg, TooManyArrowsAreToldInsteadOfDrawn) {
   }
 }
 
+// Folded, pictures of many CPUs name their groups, stay small, and leave nothing out for being too much.
+TEST(Svg, OfManyIsFolded) {
+  Picture p = planned(costs_picture(8, 4, 8), "all-to-all", Operation::kBarrier);
+  p.most_rows = 128;
+  for (const std::string& svg : {schedule_svg(p), timeline_svg(p), matrix_svg(p, kBoth)}) {
+    EXPECT_LT(svg.size(), 256u << 10);
+    std::string words;
+    ASSERT_EQ(xml_flaw(svg, &words), "");
+    for (uint32_t cache = 0; cache < 32; ++cache)
+      EXPECT_NE(words.find("cache " + std::to_string(cache)), std::string::npos) << cache;
+    EXPECT_EQ(words.find("CPU 255"), std::string::npos);
+    EXPECT_EQ(words.find("too many"), std::string::npos);
+    EXPECT_NE(words.find("last-level cache"), std::string::npos);
+  }
+}
+
 TEST(Svg, NamesAreEscapedWhateverTheyHold) {
   Picture p = costs_picture(2, 1, 2);
   p.machine = "<b onload=\"x\"> & 'y' \x01\x7f\xff\xc3\x28 \xed\xa0\x80 é";

@@ -29,6 +29,51 @@ TEST(Rows, StandByNodeCacheAndCore) {
   EXPECT_TRUE(arrange(costs_picture(2, 1, 4)).llcs.empty());  // would repeat the nodes
 }
 
+TEST(Rows, OfManyAreFolded) {
+  Picture p = costs_picture(2, 4, 8);  // 64 CPUs, 8 caches
+  p.most_rows = 64;
+  EXPECT_FALSE(arrange(p).folded());
+  p.most_rows = 63;
+  Rows rows = arrange(p);
+  ASSERT_EQ(rows.kind, Rows::Kind::kCache);
+  EXPECT_EQ(rows.order, (std::vector<uint16_t>{0, 8, 16, 24, 32, 40, 48, 56}));
+  ASSERT_EQ(rows.row.size(), 64u);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(rows.row[i], i / 8);
+  ASSERT_EQ(rows.nodes.size(), 2u);
+  EXPECT_EQ(rows.nodes[1].first, 4u);
+  EXPECT_EQ(rows.name(p, 3), "cache 3");
+  p.most_rows = 7;
+  rows = arrange(p);
+  ASSERT_EQ(rows.kind, Rows::Kind::kNode);
+  EXPECT_EQ(rows.row[31], 0u);
+  EXPECT_EQ(rows.row[32], 1u);
+  for (uint32_t i = 0; i < 64; ++i) p.core[i] = static_cast<uint16_t>(i / 2);
+  p.most_rows = 32;
+  rows = arrange(p);
+  ASSERT_EQ(rows.kind, Rows::Kind::kCore);
+  EXPECT_EQ(rows.name(p, 31), "core 31");
+  p.most_rows = 1;  // there is no such group
+  EXPECT_FALSE(arrange(p).folded());
+}
+
+TEST(HeatMap, OfFoldedRowsHasTheMeans) {
+  Picture p = costs_picture(2, 2, 4, 0.3);
+  p.most_rows = 8;
+  const HeatMap map = lay_out_heat_map(p, CostKind::kHop);
+  ASSERT_EQ(map.cells.size(), 16u);
+  for (uint32_t from = 0; from < 4; ++from)
+    for (uint32_t to = 0; to < 4; ++to) {
+      double sum = 0, count = 0;
+      for (uint16_t i = 0; i < 4; ++i)
+        for (uint16_t k = 0; k < 4; ++k) {
+          const auto a = static_cast<uint16_t>(4 * from + i), b = static_cast<uint16_t>(4 * to + k);
+          if (a != b) sum += p.costs.hop[p.costs.at(a, b)], ++count;
+        }
+      EXPECT_NEAR(map.cells[4 * from + to], sum / count, 0.01);
+      EXPECT_FALSE(map.is_empty(from, to));
+    }
+}
+
 TEST(HeatMap, ScaleSpansTheCostsAndInverts) {
   const HeatMap narrow = lay_out_heat_map(costs_picture(1, 2, 2), CostKind::kHop);
   EXPECT_EQ(narrow.scale.low, 30);
