@@ -231,9 +231,19 @@ static void grow(unsigned node, int depth, long* tally, int frame) {
       for (int i = 0; i < width; ++i) EXPECT(done[i], "a taskwait was left before children with priorities were over");
       break;
     case kLoops:
+      if ((node >> 9) % 2 == 0) {
 #pragma omp taskloop firstprivate(node, depth, frame) shared(here) grainsize(1)
-      for (int i = 0; i < width; ++i) {  // a task each: what one makes is its child
-        body(child_of(node, i), depth - 1, &here, new_frame(frame));
+        for (int i = 0; i < width; ++i) {  // a task each: what one makes is its child
+          body(child_of(node, i), depth - 1, &here, new_frame(frame));
+        }
+      } else {  // these tasks are libgomp's
+        long run = 0;
+#pragma omp taskloop firstprivate(node, depth, frame) shared(here) grainsize(1) reduction(+ : run)
+        for (int i = 0; i < width; ++i) {
+          body(child_of(node, i), depth - 1, &here, new_frame(frame));
+          ++run;
+        }
+        EXPECT(run == width, "a taskloop's reduction");
       }
       EXPECT(read_of(&here) == total_below(node, depth), "a taskloop was left before all below it was over");
       add(tally, here);
