@@ -155,39 +155,21 @@ struct AlltoallShelf : Machine {
   }
 };
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
-struct AlltoallSingle : Machine {
-  const Rows job;
-  bool served = false;
-  ExchangeNotices notices;
-
-  explicit AlltoallSingle(const Rows& job) : job(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        notices.all[group.me] = {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        job.keep_own(group.me);
-        for (uint32_t t = 0; t < group.n - 1; ++t) {
-          const uint32_t i = Rows::sender(group, t);
-          note(read_from(group.introduction(i), job.block(i), notices.all[i].in + group.me * job.bytes, job.bytes),
-               &error);
-        }
-        // Nobody may go on before all have read.
-        group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+struct AlltoallWork : InOnePiece {
+  using Job = Rows;
+  static Notice notice(const Group& group, const Rows& job) {
+    return {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
+  }
+  static void copy(Group& group, const Rows& job, const Notice* all, int* error) {
+    job.keep_own(group.me);
+    for (uint32_t t = 0; t < group.n - 1; ++t) {
+      const uint32_t i = Rows::sender(group, t);
+      note(read_from(group.introduction(i), job.block(i), all[i].in + group.me * job.bytes, job.bytes), error);
     }
-    return true;
   }
 };
 
-using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallSingle>;
+using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallWork>;
 
 template <typename Way>
 int alltoall(Way way, const Rows& job) {

@@ -75,7 +75,7 @@ struct Shelved : Machine {
 struct ReduceLong : Machine {
   Reduction job;
   BeginLong begin;
-  ReduceSingle single;
+  Single<ReduceWork> single;
   ReduceSliced sliced;
   ReduceTree along_tree;
   ReduceFlat flat;

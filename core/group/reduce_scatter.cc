@@ -206,35 +206,17 @@ struct ReduceScatterShelf : Machine {
   }
 };
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
-struct ReduceScatterSingle : Machine {
-  const Scattering job;
-  bool served = false;
-  ExchangeNotices notices;
-
-  explicit ReduceScatterSingle(const Scattering& job) : job(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        notices.all[group.me] = {reinterpret_cast<uint64_t>(job.in), 0, job.bytes()};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        combine_range(group, notices.all, job.fold, job.blocks.before(group.me), job.blocks.before(group.me + 1),
-                      job.out, &error);
-        // Nobody may go on before all have read.
-        group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
-    }
-    return true;
+struct ReduceScatterWork : InOnePiece {
+  using Job = Scattering;
+  static Notice notice(const Group&, const Scattering& job) {
+    return {reinterpret_cast<uint64_t>(job.in), 0, job.bytes()};
+  }
+  static void copy(Group& group, const Scattering& job, const Notice* all, int* error) {
+    combine_range(group, all, job.fold, job.blocks.before(group.me), job.blocks.before(group.me + 1), job.out, error);
   }
 };
 
-using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterSingle>;
+using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterWork>;
 
 template <typename Way>
 int reduce_scatter(Way way, const Scattering& job) {

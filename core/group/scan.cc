@@ -89,8 +89,8 @@ struct ScanInline : Machine {
 };
 
 // Of two. `served`: false means "take the shelves". error: the kernel refused after all. The owner does not write to
-// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as RootedSingle
-// shares (rooted.h).
+// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as CopyRooted
+// shares (rooted_copy.h).
 struct ScanSingle : Machine {
   bool served = false;
   ExchangeNotices notices;
