@@ -32,7 +32,6 @@
 #include <utility>
 
 #include "agree/place.h"
-#include "agree/wait.h"
 
 using namespace smelt;
 using namespace smelt::agree;

@@ -93,9 +93,7 @@ bool set_free(Place& place, State state) {
 bool take(Place& place, State* mine) {
   State state{place.state.load(std::memory_order_acquire)};
   if (!state.is(kFree)) {
-    if (state.process() == os::process_id() ||
-        !os::process_gone(state.process(), place.started.load(std::memory_order_relaxed)))
-      return false;
+    if (!place::is_gone(state.process(), place.started.load(std::memory_order_relaxed))) return false;
     if (state.is(kTaken) && !place.state.compare_exchange_strong(state.word, state.as(kOut).word,
                                                                  std::memory_order_acq_rel, std::memory_order_relaxed))
       return false;
@@ -116,26 +114,26 @@ void give_up_place(Member& member) {
   wake_sleepers(member.shared->received);
 }
 
-// Waits for room, as a member that has nothing to receive.
-int enter(Member& member, int64_t timeout_ns) {
-  const int64_t began = os::now_ns();
-  for (;;) {
+// Comes into the view, as a member that has nothing to receive: when there is room.
+struct Entering : place::Waiter {
+  Member& member;
+  explicit Entering(Member& member) : member(member) {}
+
+  int look() {
     uint64_t at = 0;
     const int result = make_view(member, Change::kJoin, &at);
     // As of the position that we have come to, or of that before our own view.
     member.view = member.head;
     member.next = result == 0 ? at : member.scanned;
-    if (result != -EAGAIN) return result == 0 && is_out(member) ? -ESTALE : result;
-    if (is_out(member)) return -ESTALE;
-    const int64_t now = os::now_ns();
-    if (timeout_ns >= 0 && now - began >= timeout_ns) return -ETIMEDOUT;
-    look_after_holder(member, now);
-    os::yield_cpu();
-    Bell& bell = member.shared->received;
-    const uint32_t word = bell.wake.load(std::memory_order_acquire);
-    bell.sleepers.store(1, std::memory_order_relaxed);
-    os::futex_wait(&bell.wake, word, typical(ThresholdId::kBlindSlice));
+    return (result == 0 || result == -EAGAIN) && is_out(member) ? -ESTALE : result;
   }
+  void watch(int64_t now) { look_after_holder(member, now); }
+};
+
+int enter(Member& member, int64_t timeout_ns) {
+  // Each look is a new view: no spinning.
+  constexpr WaitPolicy kAsleep{0, 0};
+  return place::wait({kAsleep, timeout_ns, false}, member.shared->received, Entering(member));
 }
 
 // Mending takes less than 64 n^2 + 4096 n bytes and a megabyte, of which only the used part costs anything.

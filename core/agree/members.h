@@ -40,7 +40,8 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
-#include "policy/wait.h"
+#include "place/seat.h"
+#include "place/wait.h"
 #include "profile/profile.h"
 #include "transport/line.h"
 

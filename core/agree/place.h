@@ -18,7 +18,7 @@
 #include "base/arch/cpu.h"
 #include "base/object.h"
 #include "base/os/shared_memory.h"
-#include "policy/wait.h"
+#include "place/wait.h"
 #include "transport/line.h"
 
 namespace smelt::agree {
@@ -152,6 +152,15 @@ int attach_member(const Protocol& protocol, const uint64_t (&word)[3], uint32_t 
   member->mapped = ticket.bytes;
   *out = member;
   return 0;
+}
+
+// Waits for any of several. Every member has one bell: a member that has sent it something, or made room for it, rings
+// that. So it can sleep while it waits for its parent and all its children at once. `look` tries, and serves other
+// members meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
+template <typename Look>
+int wait_until(const Member& member, Look look) {
+  return place::wait({member.policy, member.timeout_ns, member.threads}, member.bell(member.index),
+                     place::Looking<Look>(look));
 }
 
 // Rings for a member that may sleep: line.h says how that is seen without a fence. Between processes it may be missed,

@@ -39,7 +39,6 @@
 #include <new>
 
 #include "agree/place.h"
-#include "agree/wait.h"
 
 using namespace smelt;
 using namespace smelt::agree;

@@ -128,8 +128,8 @@ inline void note(bool done, int* error) {
 
 // The frame of the methods that everybody knows beforehand to be tried: everybody tells where its memory is, does its
 // share of the copying, and waits for the others, because nobody may go on before all have read and written what they
-// had to. A Work says what is told and what is done. `served`: false means "take the shelves". error: the kernel refused
-// after all.
+// had to. A Work says what is told and what is done. `served`: false means "take the shelves". error: the kernel has
+// refused after all.
 template <typename Work>
 struct Single : Machine {
   using Job = typename Work::Job;

@@ -19,6 +19,7 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
+#include "place/seat.h"
 #include "policy/wait.h"
 #include "transport/line.h"
 
@@ -46,12 +47,13 @@ struct Shared {
       0};  // ends that are not freed yet; of memory that is made for threads, the last unmaps it
 };
 
-inline constexpr uint32_t kNowhere = ~0u, kLeft = kNowhere - 1;  // a CPU that is not known; of a reader that has left
+inline constexpr uint32_t kLeft = place::kNowhere - 1;  // as the CPU of a reader that has left
 
 struct alignas(kLineBytes) Member {
   std::atomic<uint64_t> read{0};  // the line in which it acknowledges: all before this position may be overwritten
   alignas(64) std::atomic<uint32_t> taken{0};
-  std::atomic<uint32_t> cpu{kNowhere};  // where its receiver last was when it waited, or was asked; changes rarely
+  // Where its receiver last was when it waited, or was asked; changes rarely.
+  std::atomic<uint32_t> cpu{place::kNowhere};
 };
 inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
 
