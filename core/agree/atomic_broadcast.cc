@@ -300,15 +300,14 @@ int smelt_atomic_broadcast_create_shared(unsigned members, const smelt_tree* tre
                                          int64_t timeout_ns, smelt_atomic_broadcast_ticket* ticket,
                                          smelt_atomic_broadcast** member) {
   return ticket && member
-             ? create_first_member(kAtomicBroadcast, tree, members, capacity, timeout_ns, enter, ticket->word, member)
+             ? create_first_member(kAtomicBroadcast, tree, members, capacity, timeout_ns, enter, ticket, member)
              : -EINVAL;
 }
 
 int smelt_atomic_broadcast_attach(const smelt_atomic_broadcast_ticket* ticket, unsigned index, int64_t timeout_ns,
                                   smelt_atomic_broadcast** member) {
-  return ticket && member && index != 0
-             ? attach_member(kAtomicBroadcast, ticket->word, index, timeout_ns, enter, member)
-             : -EINVAL;
+  return ticket && member && index != 0 ? attach_member(kAtomicBroadcast, *ticket, index, timeout_ns, enter, member)
+                                        : -EINVAL;
 }
 
 void smelt_atomic_broadcast_free(smelt_atomic_broadcast* member) {

@@ -9,7 +9,6 @@
 #include "agree/members.h"
 #include "base/os/os.h"
 #include "base/os/process.h"
-#include "base/os/shared_memory.h"
 
 namespace smelt::members {
 
@@ -35,9 +34,8 @@ int shape_of(const smelt_member_terms* terms, Shape* shape) {
 Place* places_of(Shared* shared) { return reinterpret_cast<Place*>(shared + 1); }
 Word* words_at(Shared* shared, size_t at) { return reinterpret_cast<Word*>(reinterpret_cast<char*>(shared) + at); }
 
-Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns, uint64_t name) {
+Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns) {
   auto* shared = new (memory) Shared;
-  shared->name = name;
   shared->places = shape.places;
   shared->messages = shape.messages;
   shared->bytes = shape.bytes;
@@ -71,13 +69,6 @@ int make_membership(Shared* shared, const Shape& shape, smelt_membership** out) 
   *out = made;
   return 0;
 }
-
-struct Ticket {
-  uint64_t name;
-  int32_t process, descriptor;
-  uint64_t bytes;
-};
-static_assert(sizeof(Ticket) == sizeof(smelt_member_ticket));
 
 // --- places
 
@@ -158,7 +149,7 @@ int smelt_membership_init(void* memory, size_t bytes, const smelt_member_terms* 
   if (const int error = shape_of(terms, &shape)) return error;
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || bytes < shape.total())
     return -EINVAL;
-  write_empty(memory, shape, terms->patience_ns, 0);
+  write_empty(memory, shape, terms->patience_ns);
   return 0;
 }
 
@@ -172,16 +163,14 @@ int smelt_membership_open(void* memory, size_t bytes, smelt_membership** members
 int smelt_membership_create(const smelt_member_terms* terms, smelt_membership** membership) {
   Shape shape;
   if (const int error = membership ? shape_of(terms, &shape) : -EINVAL) return error;
-  void* memory = os::map_pages(shape.total());
-  if (!memory) return -ENOMEM;
-  smelt_membership* made = nullptr;
-  if (const int error = make_membership(write_empty(memory, shape, terms->patience_ns, 0), shape, &made)) {
-    os::unmap_pages(memory, shape.total());
+  place::SharedObject object;
+  if (const int error = object.make_for_threads(shape.total())) return error;
+  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  if (const int error = make_membership(shared, shape, membership)) {
+    object.discard();
     return error;
   }
-  made->threads = true;
-  made->mapped = shape.total();
-  *membership = made;
+  (*membership)->object = object;
   return 0;
 }
 
@@ -189,50 +178,36 @@ int smelt_membership_create_shared(const smelt_member_terms* terms, smelt_member
                                    smelt_membership** membership) {
   Shape shape;
   if (const int error = ticket && membership ? shape_of(terms, &shape) : -EINVAL) return error;
-  const size_t bytes = shape.total();
-  const int descriptor = os::create_memory_file("smelt-members", bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  void* memory = os::take_pages(descriptor, 0, bytes) == 0 ? os::map_file(descriptor, bytes) : nullptr;
-  smelt_membership* made = nullptr;
-  const Ticket told{os::random_number(), os::process_id(), descriptor, bytes};
-  if (!memory || make_membership(write_empty(memory, shape, terms->patience_ns, told.name), shape, &made) != 0) {
-    if (memory) os::unmap_pages(memory, bytes);
-    os::close_file(descriptor);
+  place::SharedObject object;
+  place::ObjectTicket told;
+  if (const int error = object.make_for_processes("smelt-members", shape.total(), &told)) return error;
+  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  if (make_membership(shared, shape, membership) != 0) {
+    object.discard();
     return -ENOMEM;
   }
-  made->mapped = bytes;
-  made->descriptor = descriptor;
-  std::memcpy(ticket, &told, sizeof told);
-  *membership = made;
+  (*membership)->object = object;
+  object.issue(told, ticket);
   return 0;
 }
 
 int smelt_membership_attach(const smelt_member_ticket* ticket, smelt_membership** membership) {
   if (!ticket || !membership) return -EINVAL;
-  Ticket told;
-  std::memcpy(&told, ticket, sizeof told);
-  const int descriptor = os::open_memory_file(told.process, told.descriptor, told.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  void* memory = told.bytes >= sizeof(Shared) ? os::map_file(descriptor, told.bytes) : nullptr;
-  os::close_file(descriptor);
-  if (!memory) return -ENOTSUP;
-  auto* shared = static_cast<Shared*>(memory);
+  place::SharedObject object;
+  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
+  auto* shared = reinterpret_cast<Shared*>(object.memory);
   Shape shape;
-  const bool ours = read_shape(shared, told.bytes, &shape) && shared->name == told.name;
-  const int error = ours ? make_membership(shared, shape, membership) : -ENOTSUP;
-  if (error) {
-    os::unmap_pages(memory, told.bytes);
-    return error;
-  }
-  (*membership)->mapped = told.bytes;
-  return 0;
+  const int error = read_shape(shared, object.mapped, &shape) ? make_membership(shared, shape, membership) : -ENOTSUP;
+  if (error)
+    object.discard();
+  else
+    (*membership)->object = object;
+  return error;
 }
 
 void smelt_membership_free(smelt_membership* membership) {
   if (!membership) return;
-  if (membership->descriptor >= 0) os::close_file(membership->descriptor);
-  if (membership->mapped != 0) os::unmap_pages(membership->shared, membership->mapped);
+  membership->object.discard();
   unload_profile(&membership->profile);
   free_object(membership);
 }

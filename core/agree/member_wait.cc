@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kWatch = 20'000'000;  // ns; looking takes a few us for each neighbour
 
 int wait(Member& member, Bell& bell, auto&& waiter) {
-  return place::wait({member.policy, member.timeout_ns, member.of->threads, kWatch}, bell, waiter);
+  return place::wait({member.policy, member.timeout_ns, member.of->object.threads, kWatch}, bell, waiter);
 }
 
 bool is_gone(const Member& member, uint32_t place, State state) {

@@ -40,6 +40,7 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
+#include "place/object.h"
 #include "place/seat.h"
 #include "place/wait.h"
 #include "profile/profile.h"
@@ -87,9 +88,7 @@ struct Latest {
 
 // --- memory
 
-struct Shared {
-  uint64_t format = 0;  // kFormat, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+struct Shared : place::Head {
   uint32_t places = 0;
   uint32_t messages = 0;
   uint64_t bytes = 0;
@@ -137,9 +136,7 @@ struct Membership : Object {
   Shared* shared = nullptr;
   Shape shape;
   int64_t patience_ns = -1;
-  bool threads = false;  // made for threads of this process: membarrier reaches all of them
-  size_t mapped = 0;     // 0: the caller's memory
-  int descriptor = -1;   // the creator's, of a shared one
+  place::SharedObject object;
   Profile profile;
 };
 

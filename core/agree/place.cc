@@ -5,16 +5,14 @@
 #include <new>
 
 #include "base/os/os.h"
-#include "base/os/shared_memory.h"
+#include "place/seat.h"
 #include "profile/api.h"
 #include "schedule/choose.h"
 
 namespace smelt::agree {
 namespace {
 
-struct Head {
-  uint64_t format = 0;  // the protocol's, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+struct Head : place::Head {
   uint32_t members = 0;
   uint32_t capacity = 0;
   std::atomic<uint32_t> users{0};  // members that have not left yet; of memory for threads the last unmaps it
@@ -25,14 +23,15 @@ struct Seat {
   uint16_t member, parent;  // the root is its own parent
 };
 
-size_t lines(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
-size_t taken_at(uint32_t members) { return kLineBytes + lines(members * sizeof(Seat)); }
-size_t bells_at(uint32_t members) { return taken_at(members) + lines(members * sizeof(std::atomic<uint32_t>)); }
+using place::in_lines;
+using place::within;
+size_t taken_at(uint32_t members) { return kLineBytes + in_lines(members * sizeof(Seat)); }
+size_t bells_at(uint32_t members) { return taken_at(members) + in_lines(members * sizeof(std::atomic<uint32_t>)); }
 size_t body_at(uint32_t members) { return bells_at(members) + members * kLineBytes; }
 
-Seat* order_of(void* memory) { return reinterpret_cast<Seat*>(static_cast<char*>(memory) + kLineBytes); }
+Seat* order_of(void* memory) { return within<Seat>(memory, kLineBytes); }
 std::atomic<uint32_t>* taken_of(void* memory, uint32_t members) {
-  return reinterpret_cast<std::atomic<uint32_t>*>(static_cast<char*>(memory) + taken_at(members));
+  return within<std::atomic<uint32_t>>(memory, taken_at(members));
 }
 
 bool is_in_range(const Protocol& protocol, uint32_t members, uint32_t capacity) {
@@ -146,8 +145,7 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
   member->children = member->arena.make<uint16_t>(shape.members);
   if (!member->children) return -ENOMEM;
   if (!read_tree(base, member)) return -EPROTO;
-  // relaxed: it only tells which of several comes first.
-  if (taken_of(memory, shape.members)[index].exchange(1, std::memory_order_relaxed) != 0) return -EBUSY;
+  if (!place::take_seat(taken_of(memory, shape.members)[index])) return -EBUSY;
   member->memory = base;
   member->bells = reinterpret_cast<Bell*>(base + bells_at(shape.members));
   member->body = base + body_at(shape.members);
@@ -156,55 +154,6 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
   return 0;
 }
 
-void leave_place(Member* member) {
-  if (member->descriptor >= 0) os::close_file(member->descriptor);
-  // acq_rel: the last of the threads unmaps memory that all of them have left.
-  const bool last = reinterpret_cast<Head*>(member->memory)->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (member->mapped != 0 && (last || !member->threads)) os::unmap_pages(member->memory, member->mapped);
-}
-
-int make_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity, char** memory,
-               size_t* bytes) {
-  *bytes = place_bytes(protocol, members, capacity);
-  if (*bytes == 0) return -EINVAL;
-  *memory = static_cast<char*>(os::map_pages(*bytes));
-  if (!*memory) return -ENOMEM;
-  const int error = write_place(protocol, *memory, *bytes, tree, members, capacity);
-  if (error) os::unmap_pages(*memory, *bytes);
-  return error;
-}
-
-int make_shared_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
-                      char** memory, PlaceTicket* ticket) {
-  const size_t bytes = place_bytes(protocol, members, capacity);
-  if (bytes == 0) return -EINVAL;
-  const int descriptor = os::create_memory_file(protocol.file, bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  *memory = os::take_pages(descriptor, 0, bytes) == 0 ? static_cast<char*>(os::map_file(descriptor, bytes)) : nullptr;
-  int error = *memory ? write_place(protocol, *memory, bytes, tree, members, capacity) : -ENOMEM;
-  if (error) {
-    if (*memory) os::unmap_pages(*memory, bytes);
-    os::close_file(descriptor);
-    return error;
-  }
-  *ticket = {os::random_number(), os::process_id(), descriptor, bytes};
-  reinterpret_cast<Head*>(*memory)->name = ticket->name;
-  return 0;
-}
-
-int find_place(const Protocol& protocol, const PlaceTicket& ticket, char** memory) {
-  const int descriptor = os::open_memory_file(ticket.process, ticket.descriptor, ticket.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  *memory = ticket.bytes >= sizeof(Head) ? static_cast<char*>(os::map_file(descriptor, ticket.bytes)) : nullptr;
-  os::close_file(descriptor);
-  if (!*memory) return -ENOTSUP;
-  Shape shape;
-  if (shape_of_place(protocol, *memory, ticket.bytes, &shape) == 0 &&
-      reinterpret_cast<Head*>(*memory)->name == ticket.name)
-    return 0;
-  os::unmap_pages(*memory, ticket.bytes);
-  return -ENOTSUP;
-}
+void leave_place(Member* member) { member->object.leave(reinterpret_cast<Head*>(member->memory)->users); }
 
 }  // namespace smelt::agree

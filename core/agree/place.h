@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,7 +18,7 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
-#include "base/os/shared_memory.h"
+#include "place/object.h"
 #include "place/wait.h"
 #include "transport/line.h"
 
@@ -44,10 +45,7 @@ struct Member : Object {
   WaitPolicy policy;
 
   char* memory = nullptr;
-  // Whose memory it is: the caller's (0), that of all members, which the last unmaps, or a mapping of a file.
-  size_t mapped = 0;
-  int descriptor = -1;   // the creator's, of a shared one
-  bool threads = false;  // made for threads of this process: membarrier reaches all of them
+  place::SharedObject object;
 
   bool is_root() const { return index == root; }
   Bell& bell(uint32_t member) const {
@@ -76,80 +74,70 @@ inline constexpr size_t kMemberArena = 2 * SMELT_MAX_PARTICIPANTS + 64;  // a li
 // Leaves it, and unmaps its memory where that is to be unmapped.
 void leave_place(Member* member);
 
-// The words by which a process tells others of a place.
-struct PlaceTicket {
-  uint64_t name;
-  int32_t process, descriptor;
-  uint64_t bytes;
-};
-
-// Memory for a place, with an empty one in it: for threads, or in a file without a name that the ticket tells of.
-int make_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity, char** memory,
-               size_t* bytes);
-int make_shared_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
-                      char** memory, PlaceTicket* ticket);
-// That of a ticket, mapped. -ENOTSUP.
-int find_place(const Protocol& protocol, const PlaceTicket& ticket, char** memory);
-
 // The C functions that make members of type T (derived from Member). enter(memory, bytes, index, timeout_ns, &member)
 // makes one; let_go(member) gives back its memory besides its place.
 
 template <typename T, typename Enter, typename LetGo>
 int create_members(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
                    int64_t timeout_ns, Enter enter, LetGo let_go, T** out) {
-  char* memory;
-  size_t bytes;
-  if (const int error = make_place(protocol, tree, members, capacity, &memory, &bytes)) return error;
+  place::SharedObject object;
+  const size_t bytes = place_bytes(protocol, members, capacity);
+  if (bytes == 0) return -EINVAL;
+  if (const int error = object.make_for_threads(bytes)) return error;
   T* made[SMELT_MAX_PARTICIPANTS];
-  for (uint32_t i = 0; i < members; ++i) {
-    if (const int error = enter(memory, bytes, i, timeout_ns, &made[i])) {
-      while (i-- > 0) {
-        let_go(made[i]);
-        free_object(made[i]);
-      }
-      os::unmap_pages(memory, bytes);
-      return error;
+  uint32_t count = 0;
+  int error = write_place(protocol, object.memory, bytes, tree, members, capacity);
+  while (!error && count < members) {
+    error = enter(object.memory, bytes, count, timeout_ns, &made[count]);
+    if (!error) made[count++]->object = object;
+  }
+  if (error) {
+    while (count-- > 0) {
+      let_go(made[count]);
+      free_object(made[count]);
     }
-    made[i]->threads = true;
-    made[i]->mapped = bytes;
+    object.discard();
+    return error;
   }
   for (uint32_t i = 0; i < members; ++i) out[i] = made[i];
   return 0;
 }
 
-template <typename T, typename Enter>
+template <typename T, typename Enter, typename Ticket>
 int create_first_member(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
-                        int64_t timeout_ns, Enter enter, uint64_t (&word)[3], T** out) {
-  static_assert(sizeof word == sizeof(PlaceTicket));
-  char* memory;
-  PlaceTicket ticket;
-  if (const int error = make_shared_place(protocol, tree, members, capacity, &memory, &ticket)) return error;
+                        int64_t timeout_ns, Enter enter, Ticket* ticket, T** out) {
+  place::SharedObject object;
+  place::ObjectTicket told;
+  const size_t bytes = place_bytes(protocol, members, capacity);
+  if (bytes == 0) return -EINVAL;
+  if (const int error = object.make_for_processes(protocol.file, bytes, &told)) return error;
   T* member;
-  if (const int error = enter(memory, ticket.bytes, 0, timeout_ns, &member)) {
-    os::unmap_pages(memory, ticket.bytes);
-    os::close_file(ticket.descriptor);
+  int error = write_place(protocol, object.memory, bytes, tree, members, capacity);
+  if (!error) error = enter(object.memory, bytes, 0, timeout_ns, &member);
+  if (error) {
+    object.discard();
     return error;
   }
-  member->mapped = ticket.bytes;
-  member->descriptor = ticket.descriptor;
-  std::memcpy(word, &ticket, sizeof word);
+  member->object = object;
+  object.issue(told, ticket);
   *out = member;
   return 0;
 }
 
-template <typename T, typename Enter>
-int attach_member(const Protocol& protocol, const uint64_t (&word)[3], uint32_t index, int64_t timeout_ns, Enter enter,
+template <typename T, typename Enter, typename Ticket>
+int attach_member(const Protocol& protocol, const Ticket& ticket, uint32_t index, int64_t timeout_ns, Enter enter,
                   T** out) {
-  PlaceTicket ticket;
-  std::memcpy(&ticket, word, sizeof ticket);
-  char* memory;
-  if (const int error = find_place(protocol, ticket, &memory)) return error;
+  place::SharedObject object;
+  if (const int error = object.attach(place::ticket_of(ticket), sizeof(place::Head))) return error;
+  Shape shape;
   T* member;
-  if (const int error = enter(memory, ticket.bytes, index, timeout_ns, &member)) {
-    os::unmap_pages(memory, ticket.bytes);
+  int error = shape_of_place(protocol, object.memory, object.mapped, &shape) == 0 ? 0 : -ENOTSUP;
+  if (!error) error = enter(object.memory, object.mapped, index, timeout_ns, &member);
+  if (error) {
+    object.discard();
     return error;
   }
-  member->mapped = ticket.bytes;
+  member->object = object;
   *out = member;
   return 0;
 }
@@ -159,7 +147,7 @@ int attach_member(const Protocol& protocol, const uint64_t (&word)[3], uint32_t 
 // members meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
 template <typename Look>
 int wait_until(const Member& member, Look look) {
-  return place::wait({member.policy, member.timeout_ns, member.threads}, member.bell(member.index),
+  return place::wait({member.policy, member.timeout_ns, member.object.threads}, member.bell(member.index),
                      place::Looking<Look>(look));
 }
 

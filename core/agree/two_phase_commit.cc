@@ -258,13 +258,13 @@ int smelt_two_phase_commit_create(unsigned members, const smelt_tree* tree, unsi
 int smelt_two_phase_commit_create_shared(unsigned members, const smelt_tree* tree, unsigned limit, int64_t timeout_ns,
                                          smelt_two_phase_commit_ticket* ticket, smelt_two_phase_commit** member) {
   return ticket && member
-             ? create_first_member(kTwoPhaseCommit, tree, members, limit, timeout_ns, enter, ticket->word, member)
+             ? create_first_member(kTwoPhaseCommit, tree, members, limit, timeout_ns, enter, ticket, member)
              : -EINVAL;
 }
 
 int smelt_two_phase_commit_attach(const smelt_two_phase_commit_ticket* ticket, unsigned index, int64_t timeout_ns,
                                   smelt_two_phase_commit** member) {
-  return ticket && member && index != 0 ? attach_member(kTwoPhaseCommit, ticket->word, index, timeout_ns, enter, member)
+  return ticket && member && index != 0 ? attach_member(kTwoPhaseCommit, *ticket, index, timeout_ns, enter, member)
                                         : -EINVAL;
 }
 

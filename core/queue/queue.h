@@ -19,6 +19,7 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
+#include "place/object.h"
 #include "place/seat.h"
 #include "policy/wait.h"
 #include "transport/line.h"
@@ -36,10 +37,8 @@ static_assert(sizeof(Slot) == kSlotBytes);
 
 inline uint64_t slots_of(size_t bytes) { return bytes <= kPayload ? 1 : (bytes + kPayload - 1) / kPayload; }
 
-struct Shared {
-  uint64_t format = 0;  // kFormat, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
-  uint32_t kind = 0;    // index in kinds.def
+struct Shared : place::Head {
+  uint32_t kind = 0;  // index in kinds.def
   uint32_t members = 0;
   uint32_t capacity = 0;  // one-slot messages that it holds at least
   uint32_t ring = 0;      // slots of a channel, a power of two
@@ -129,14 +128,11 @@ struct End : Object {
   uint32_t index = 0;  // of the member
   size_t limit = 0;    // bytes of the longest message
   int64_t timeout_ns = -1;
-  WaitPolicy policy;     // of ends that have a CPU each
-  WaitPolicy crowd;      // of ends that share one, or may
-  bool unsure = false;   // may they? Then wait.cc looks where the others are
-  bool threads = false;  // made for threads of this process: membarrier reaches all of them
+  WaitPolicy policy;    // of ends that have a CPU each
+  WaitPolicy crowd;     // of ends that share one, or may
+  bool unsure = false;  // may they? Then wait.cc looks where the others are
+  place::SharedObject object;
   Shared* shared = nullptr;
-  // Whose memory it is: the caller's (0), that of all ends, which the last unmaps, or a mapping of a file.
-  size_t mapped = 0;
-  int descriptor = -1;  // the creator's, of a shared one
   Sender sender;
   Receiver receiver;
 };

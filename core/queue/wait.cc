@@ -70,7 +70,7 @@ int wait_until(const End& end, const Neighbours& neighbours, int32_t& burst, Bel
   Waiter<Look> waiter(end, neighbours, bell, look);
   const WaitPolicy& policy = end.unsure && waiter.beside_another() ? end.crowd : end.policy;
   burst = burst_of(policy);
-  return place::wait_long({policy, end.timeout_ns, end.threads}, bell, waiter);
+  return place::wait_long({policy, end.timeout_ns, end.object.threads}, bell, waiter);
 }
 
 }  // namespace
