@@ -12,8 +12,8 @@
 
 namespace smelt::members {
 
-uint32_t Shape::ring() const { return std::max(16u, std::bit_ceil(messages)); }
-uint32_t Shape::outbox() const { return ring() / 4; }
+uint32_t MembershipShape::ring() const { return std::max(16u, std::bit_ceil(messages)); }
+uint32_t MembershipShape::outbox() const { return ring() / 4; }
 
 namespace {
 
@@ -23,7 +23,7 @@ static_assert(sizeof(Shared) % kLineBytes == 0 && sizeof(Place) % kLineBytes == 
 // The limits of the words' fields: Entry, Latest.
 static_assert(SMELT_MEMBER_PLACES <= 1024 && SMELT_MEMBER_MESSAGES / 4 <= 1 << 21 && kViewBuffers <= 16);
 
-int shape_of(const smelt_member_terms* terms, Shape* shape) {
+int shape_of(const smelt_member_terms* terms, MembershipShape* shape) {
   if (!terms || terms->places < 1 || terms->places > SMELT_MEMBER_PLACES || terms->messages < 1 ||
       terms->messages > SMELT_MEMBER_MESSAGES || terms->bytes > SMELT_MEMBER_BYTES)
     return -EINVAL;
@@ -34,7 +34,7 @@ int shape_of(const smelt_member_terms* terms, Shape* shape) {
 Place* places_of(Shared* shared) { return reinterpret_cast<Place*>(shared + 1); }
 Word* words_at(Shared* shared, size_t at) { return reinterpret_cast<Word*>(reinterpret_cast<char*>(shared) + at); }
 
-Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns) {
+Shared* write_empty(void* memory, const MembershipShape& shape, int64_t patience_ns) {
   auto* shared = new (memory) Shared;
   shared->places = shape.places;
   shared->messages = shape.messages;
@@ -49,13 +49,13 @@ Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns) {
 }
 
 // Is that a membership, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, Shape* shape) {
+bool read_shape(const Shared* shared, size_t bytes, MembershipShape* shape) {
   if (bytes < sizeof(Shared) || shared->format != kFormat) return false;
   const smelt_member_terms terms{shared->places, shared->messages, shared->bytes, 0};
   return shape_of(&terms, shape) == 0 && shape->total() <= bytes;
 }
 
-int make_membership(Shared* shared, const Shape& shape, smelt_membership** out) {
+int make_membership(Shared* shared, const MembershipShape& shape, smelt_membership** out) {
   auto* made = make_object<smelt_membership>(0);
   if (!made) return -ENOMEM;
   Refusal why;
@@ -128,7 +128,7 @@ int enter(Member& member, int64_t timeout_ns) {
 }
 
 // Mending takes less than 64 n^2 + 4096 n bytes and a megabyte, of which only the used part costs anything.
-size_t member_bytes(const Shape& shape) {
+size_t member_bytes(const MembershipShape& shape) {
   const size_t n = shape.places;
   return (size_t{1} << 20) + n * n * 64 + n * 4096 + shape.outbox() * sizeof(uint64_t);
 }
@@ -140,12 +140,12 @@ using namespace smelt;
 using namespace smelt::members;
 
 size_t smelt_membership_size(const smelt_member_terms* terms) {
-  Shape shape;
+  MembershipShape shape;
   return shape_of(terms, &shape) == 0 ? shape.total() : 0;
 }
 
 int smelt_membership_init(void* memory, size_t bytes, const smelt_member_terms* terms) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = shape_of(terms, &shape)) return error;
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || bytes < shape.total())
     return -EINVAL;
@@ -155,13 +155,13 @@ int smelt_membership_init(void* memory, size_t bytes, const smelt_member_terms* 
 
 int smelt_membership_open(void* memory, size_t bytes, smelt_membership** membership) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || !membership) return -EINVAL;
-  Shape shape;
+  MembershipShape shape;
   auto* shared = static_cast<Shared*>(memory);
   return read_shape(shared, bytes, &shape) ? make_membership(shared, shape, membership) : -EPROTO;
 }
 
 int smelt_membership_create(const smelt_member_terms* terms, smelt_membership** membership) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = membership ? shape_of(terms, &shape) : -EINVAL) return error;
   place::SharedObject object;
   if (const int error = object.make_for_threads(shape.total())) return error;
@@ -176,7 +176,7 @@ int smelt_membership_create(const smelt_member_terms* terms, smelt_membership** 
 
 int smelt_membership_create_shared(const smelt_member_terms* terms, smelt_member_ticket* ticket,
                                    smelt_membership** membership) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = ticket && membership ? shape_of(terms, &shape) : -EINVAL) return error;
   place::SharedObject object;
   place::ObjectTicket told;
@@ -196,7 +196,7 @@ int smelt_membership_attach(const smelt_member_ticket* ticket, smelt_membership*
   place::SharedObject object;
   if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
   auto* shared = reinterpret_cast<Shared*>(object.memory);
-  Shape shape;
+  MembershipShape shape;
   const int error = read_shape(shared, object.mapped, &shape) ? make_membership(shared, shape, membership) : -ENOTSUP;
   if (error)
     object.discard();
@@ -214,7 +214,7 @@ void smelt_membership_free(smelt_membership* membership) {
 
 int smelt_member_join(smelt_membership* membership, int place, int cpu, int64_t timeout_ns, smelt_member** member) {
   if (!membership || !member || place < SMELT_MEMBER_ANY || cpu < SMELT_MEMBER_ANY) return -EINVAL;
-  const Shape& shape = membership->shape;
+  const MembershipShape& shape = membership->shape;
   if (place >= static_cast<int>(shape.places)) return -EINVAL;
   auto* made = make_object<smelt_member>(member_bytes(shape));
   if (!made) return -ENOMEM;

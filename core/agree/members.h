@@ -108,7 +108,7 @@ struct alignas(kLineBytes) Place {
 };
 
 // The sizes that a membership is made for, and the layout that follows.
-struct Shape {
+struct MembershipShape {
   uint32_t places = 0, messages = 0;
   size_t bytes = 0;
 
@@ -134,7 +134,7 @@ struct View {
 
 struct Membership : Object {
   Shared* shared = nullptr;
-  Shape shape;
+  MembershipShape shape;
   int64_t patience_ns = -1;
   place::SharedObject object;
   Profile profile;
@@ -148,7 +148,7 @@ struct Member : Object {
   Word* log = nullptr;
   Word* outboxes = nullptr;
   Word* views = nullptr;
-  Shape shape;
+  MembershipShape shape;
   uint32_t ring = 0, laps = 0;  // words of the log, and the logarithm of that
   uint32_t me = 0;
   State state{0};  // equals places[me].state as long as nobody has taken us out

@@ -18,7 +18,7 @@ constexpr uint64_t kFormat = 0x31307461'65736d73;  // "smseat01": another layout
 using place::in_lines;
 using place::within;
 
-struct Shape {
+struct SeatsShape {
   uint32_t n;
 
   uint32_t slots() const { return n > kLargeContext ? kSmallPieceSlots : kPieceSlots; }
@@ -34,7 +34,7 @@ struct Shape {
 };
 
 // The queue of the edge between `child` and its parent, which have ends 1 and 0.
-void* queue_of(Shared* shared, const Shape& shape, const Tree& tree, uint32_t child) {
+void* queue_of(Shared* shared, const SeatsShape& shape, const Tree& tree, uint32_t child) {
   const uint32_t i = child < tree.root ? child : child - 1;
   return within<char>(shared, shape.queues_at() + i * shape.queue_bytes());
 }
@@ -42,7 +42,7 @@ void* queue_of(Shared* shared, const Shape& shape, const Tree& tree, uint32_t ch
 // In zeroed memory, but for the contents of the caller's.
 int write(void* memory, const smelt_context& context) {
   const Tree& tree = context.tree;
-  const Shape shape{tree.n};
+  const SeatsShape shape{tree.n};
   std::memset(memory, 0, shape.queues_at());
   for (uint32_t i = 0; i < tree.n; ++i) new (within<Notice>(memory, shape.notices_at(), i)) Notice;
   auto* shared = new (memory) Shared;
@@ -63,7 +63,7 @@ int write(void* memory, const smelt_context& context) {
 }
 
 // The tree that somebody wrote, in our own memory. 0; -EPROTO: it is none; -ENOMEM.
-int read_tree(Shared* shared, const Shape& shape, uint32_t root, Arena& arena, Tree* tree) {
+int read_tree(Shared* shared, const SeatsShape& shape, uint32_t root, Arena& arena, Tree* tree) {
   const uint16_t* const parents = within<uint16_t>(shared, shape.parents_at());
   const uint16_t* const order = within<uint16_t>(shared, shape.order_at());
   if (root >= shape.n) return -EPROTO;
@@ -117,7 +117,7 @@ void find_ways(Seat& seat, const Tree& tree) {
 }
 
 // An end of its own queue, which waits as the whole context must.
-int open_edge(Seat& seat, void* memory, const Shape& shape, unsigned end, uint32_t peer) {
+int open_edge(Seat& seat, void* memory, const SeatsShape& shape, unsigned end, uint32_t peer) {
   Edge& edge = seat.edges[seat.edge_count];
   const int error = smelt_queue_open(memory, shape.queue_bytes(), end, seat.timeout_ns, &edge.queue);
   if (error) return error;
@@ -139,7 +139,7 @@ char* take(Arena& arena, size_t bytes) {
   return from;
 }
 
-int furnish(Seat& seat, const Shape& shape, const Tree& tree) {
+int furnish(Seat& seat, const SeatsShape& shape, const Tree& tree) {
   Arena& arena = seat.arena;
   seat.root = tree.root;
   seat.notices = within<Notice>(seat.shared, shape.notices_at());
@@ -166,7 +166,7 @@ int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, con
               smelt_seat** out) {
   // Looked at once: others write this memory too.
   if (bytes < sizeof(Shared) || shared->format != kFormat) return -EPROTO;
-  const Shape shape{shared->n};
+  const SeatsShape shape{shared->n};
   if (shape.n < 1 || shape.n > kMaxParticipants || shape.bytes() > bytes) return -EPROTO;
   if (me >= shape.n) return -EINVAL;
   MappedArena scratch(size_t{shape.n} * 4 * sizeof(uint16_t) + 64);
@@ -230,7 +230,7 @@ int wait(Seat& seat) {
 using namespace smelt;
 using namespace smelt::context;
 
-size_t smelt_seats_size(const smelt_context* context) { return context ? Shape{context->tree.n}.bytes() : 0; }
+size_t smelt_seats_size(const smelt_context* context) { return context ? SeatsShape{context->tree.n}.bytes() : 0; }
 
 int smelt_seats_init(void* memory, size_t bytes, const smelt_context* context) {
   if (!context || !memory || !is_aligned(memory) || bytes < smelt_seats_size(context)) return -EINVAL;

@@ -92,7 +92,7 @@ struct Group : Rings {
 
   // 7. Of a pool's groups (pool.h): how they are found there.
   struct Pool* pool = nullptr;
-  Ticket ticket;
+  BlockTicket ticket;
   uint16_t* members = nullptr;                     // [n]
   uint64_t signature = 0;                          // of those
   uint64_t trace = 0;                              // of one that rests: segment.h

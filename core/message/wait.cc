@@ -303,7 +303,7 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
   int64_t asked = asked_.load(std::memory_order_relaxed);
   if (now - asked >= patience && asked_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) {
     for (uint16_t i = 0; i < shape_.members; ++i) {
-      const Member& other = *area(i).member;
+      const MemberLine& other = *area(i).member;
       if (is_gone(i) || !place::is_gone(other.process, other.started)) continue;
       gone_[i].store(1, std::memory_order_relaxed);
       somebody_gone_.store(true, std::memory_order_relaxed);

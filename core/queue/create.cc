@@ -23,7 +23,7 @@ namespace {
 constexpr uint64_t kFormat = 0x32307565'7565716d;  // "mqueue02": another layout has another number
 static_assert(kLineBytes <= SMELT_QUEUE_ALIGNMENT);
 
-struct Shape {
+struct QueueShape {
   uint32_t kind, capacity, members;
 
   bool pair() const { return kKinds[kind].pair; }
@@ -34,12 +34,12 @@ struct Shape {
     return ring;
   }
   size_t channel_bytes() const { return sizeof(Channel) + ring() * sizeof(Slot); }
-  size_t channels_at() const { return kLineBytes + members * sizeof(Member); }
+  size_t channels_at() const { return kLineBytes + members * sizeof(EndLine); }
   size_t bytes() const { return channels_at() + (pair() ? 2 : 1) * channel_bytes(); }
 };
-static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(Member) == kLineBytes);
+static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(EndLine) == kLineBytes);
 
-int shape_of(const char* kind, unsigned capacity, unsigned ends, Shape* shape) {
+int shape_of(const char* kind, unsigned capacity, unsigned ends, QueueShape* shape) {
   if (capacity < 1 || capacity > SMELT_QUEUE_MAX_CAPACITY || ends < 2 || ends > SMELT_MAX_PARTICIPANTS) return -EINVAL;
   for (uint32_t i = 0; i < kinds(); ++i) {
     if (std::strcmp(kKinds[i].name, kind ? kind : "ump") != 0) continue;
@@ -49,21 +49,21 @@ int shape_of(const char* kind, unsigned capacity, unsigned ends, Shape* shape) {
   return -ENOENT;
 }
 
-Member* members_of(Shared* shared) { return place::within<Member>(shared, kLineBytes); }
-Channel* channel_of(Shared* shared, const Shape& shape, uint32_t i) {
+EndLine* members_of(Shared* shared) { return place::within<EndLine>(shared, kLineBytes); }
+Channel* channel_of(Shared* shared, const QueueShape& shape, uint32_t i) {
   return place::within<Channel>(shared, shape.channels_at() + i * shape.channel_bytes());
 }
 Slot* slots_behind(Channel* channel) { return reinterpret_cast<Slot*>(channel + 1); }
 
 // The channel over which this member sends, or receives; nullptr: none.
-Channel* outgoing(Shared* shared, const Shape& shape, uint32_t member) {
+Channel* outgoing(Shared* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() || member == 0 ? channel_of(shared, shape, member) : nullptr;
 }
-Channel* incoming(Shared* shared, const Shape& shape, uint32_t member) {
+Channel* incoming(Shared* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() ? channel_of(shared, shape, 1 - member) : member != 0 ? channel_of(shared, shape, 0) : nullptr;
 }
 
-Shared* write_empty(void* memory, const Shape& shape) {
+Shared* write_empty(void* memory, const QueueShape& shape) {
   auto* shared = new (memory) Shared;
   shared->kind = shape.kind;
   shared->members = shape.members;
@@ -72,7 +72,7 @@ Shared* write_empty(void* memory, const Shape& shape) {
   // relaxed: each reader hears of the queue from us, in a way that orders it.
   shared->users.store(shape.members, std::memory_order_relaxed);
   for (uint32_t i = 0; i < shape.members; ++i) {
-    auto* member = new (members_of(shared) + i) Member;
+    auto* member = new (members_of(shared) + i) EndLine;
     member->read.store(shared->ring, std::memory_order_relaxed);  // where positions begin
   }
   for (uint32_t i = 0; i < (shape.pair() ? 2u : 1u); ++i) {
@@ -85,15 +85,15 @@ Shared* write_empty(void* memory, const Shape& shape) {
 }
 
 // Is that a queue, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, Shape* shape) {
+bool read_shape(const Shared* shared, size_t bytes, QueueShape* shape) {
   if (bytes < sizeof(Shared) || shared->format != kFormat || shared->kind >= kinds()) return false;
-  Shape found;
+  QueueShape found;
   if (shape_of(kKinds[shared->kind].name, shared->capacity, shared->members, &found) != 0) return false;
   *shape = found;
   return found.ring() == shared->ring && found.bytes() <= bytes;
 }
 
-int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
+int make_end(Shared* shared, const QueueShape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
   if (index >= shape.members) return -EINVAL;
   auto* end = make_object<smelt_queue>(0);
   if (!end) return -ENOMEM;
@@ -127,7 +127,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
                    burst};
   }
   if (Channel* channel = incoming(shared, shape, index)) {
-    Member* own = members_of(shared) + index;
+    EndLine* own = members_of(shared) + index;
     end->receiver = {slots_behind(channel),
                      channel,
                      own,
@@ -169,12 +169,12 @@ using namespace smelt;
 using namespace smelt::queue;
 
 size_t smelt_queue_size(const char* kind, unsigned capacity, unsigned ends) {
-  Shape shape;
+  QueueShape shape;
   return shape_of(kind, capacity, ends, &shape) == 0 ? shape.bytes() : 0;
 }
 
 int smelt_queue_init(void* memory, size_t bytes, const char* kind, unsigned capacity, unsigned ends) {
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || bytes < shape.bytes())
     return -EINVAL;
@@ -184,7 +184,7 @@ int smelt_queue_init(void* memory, size_t bytes, const char* kind, unsigned capa
 
 int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || !queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   auto* shared = static_cast<Shared*>(memory);
   if (!read_shape(shared, bytes, &shape)) return -EPROTO;
   return make_end(shared, shape, end, timeout_ns, queue);
@@ -192,7 +192,7 @@ int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_n
 
 int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns, smelt_queue** queue) {
   if (!queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
   place::SharedObject object;
   if (const int error = object.make_for_threads(shape.bytes())) return error;
@@ -213,7 +213,7 @@ int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64
 int smelt_queue_create_shared(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns,
                               smelt_queue_ticket* ticket, smelt_queue** queue) {
   if (!ticket || !queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
   place::SharedObject object;
   place::ObjectTicket told;
@@ -231,7 +231,7 @@ int smelt_queue_attach(const smelt_queue_ticket* ticket, unsigned end, int64_t t
   if (!ticket || !queue || end == 0) return -EINVAL;
   place::SharedObject object;
   if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
-  Shape shape;
+  QueueShape shape;
   auto* shared = reinterpret_cast<Shared*>(object.memory);
   const int error =
       read_shape(shared, object.mapped, &shape) ? make_end(shared, shape, end, timeout_ns, queue) : -ENOTSUP;

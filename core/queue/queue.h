@@ -1,6 +1,6 @@
 // A queue's memory and its ends.
 //
-//   Shared | Member 0 | Member 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
+//   Shared | EndLine 0 | EndLine 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
 //
 // A pair has two members and two channels, each from one member to the other; a queue with one writer and many readers
 // has one channel, from member 0 to all others. There are no addresses in the memory, so each process may have it
@@ -48,7 +48,7 @@ struct Shared : place::Head {
 
 inline constexpr uint32_t kLeft = place::kNowhere - 1;  // as the CPU of a reader that has left
 
-struct alignas(kLineBytes) Member {
+struct alignas(kLineBytes) EndLine {
   std::atomic<uint64_t> read{0};  // the line in which it acknowledges: all before this position may be overwritten
   alignas(64) std::atomic<uint32_t> taken{0};
   // Where its receiver last was when it waited, or was asked; changes rarely.
@@ -58,7 +58,7 @@ inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
 
 struct Channel {
   alignas(kLineBytes) Bell sent;                         // rung by the sender; its `cpu` is the sender's
-  alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their Members
+  alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their EndLines
   alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; one that has not come yet counts
   std::atomic<uint32_t> receivers{1};
 };
@@ -67,7 +67,7 @@ struct Channel {
 struct alignas(kLineBytes) Sender {
   Slot* slots = nullptr;  // nullptr: this end does not send
   Channel* channel = nullptr;
-  const Member* readers = nullptr;
+  const EndLine* readers = nullptr;
   uint32_t count = 0;  // of the readers
   uint32_t ring = 0;
   uint64_t next = 0;      // the position to write
@@ -81,9 +81,9 @@ struct alignas(kLineBytes) Sender {
 struct alignas(kLineBytes) Receiver {
   Slot* slots = nullptr;  // nullptr: this end does not receive
   Channel* channel = nullptr;
-  Member* own = nullptr;
-  const Member* readers = nullptr;  // all of the channel, `own` among them
-  uint32_t count = 0;               // of them
+  EndLine* own = nullptr;
+  const EndLine* readers = nullptr;  // all of the channel, `own` among them
+  uint32_t count = 0;                // of them
   uint32_t ring = 0;
   uint64_t next = 0;          // the position to read
   uint64_t acknowledged = 0;  // equals own->read

@@ -20,7 +20,7 @@ enum class Company { kApart, kUnknown, kHere };
 struct Neighbours {
   std::atomic<uint32_t>& own;
   const std::atomic<uint32_t>* sender;  // nullptr: that is us
-  const Member* readers;
+  const EndLine* readers;
   uint32_t count;  // of them
 
   Company look() const {

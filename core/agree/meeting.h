@@ -3,7 +3,7 @@
 //   Head | order: [members] of (member, parent), parents first | taken: [members] | Bell 0 | Bell 1 ... | body
 //
 // The body is the protocol's (Protocol). There are no addresses in the memory, so each process may have it elsewhere.
-// Others may write it too, by mistake. So a process that opens a place copies the head's words and the tree once into
+// Others may write it too, by mistake. So a process that opens a meeting copies the head's words and the tree once into
 // memory of its own, checks the copy, and from then on uses only that.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Protocol {
 };
 
 // A member as one process uses it: the protocols' objects begin with that.
-struct Member : Object {
+struct Participant : Object {
   uint32_t members = 0, capacity = 0, index = 0;
   uint32_t root = 0, parent = 0;  // the root is its own parent
   uint32_t child_count = 0;
@@ -53,40 +53,41 @@ struct Member : Object {
   }
 };
 
-// Bytes of a place; 0: a number is out of range.
-size_t place_bytes(const Protocol& protocol, uint32_t members, uint32_t capacity);
+// Bytes of a meeting; 0: a number is out of range.
+size_t meeting_bytes(const Protocol& protocol, uint32_t members, uint32_t capacity);
 
-// Writes an empty place. `tree` nullptr: the cheapest broadcast tree of this machine under member 0. -EINVAL, -ENOMEM.
-int write_place(const Protocol& protocol, void* memory, size_t bytes, const smelt_tree* tree, uint32_t members,
-                uint32_t capacity);
+// Writes an empty meeting. `tree` nullptr: the cheapest broadcast tree of this machine under member 0. -EINVAL,
+// -ENOMEM.
+int write_meeting(const Protocol& protocol, void* memory, size_t bytes, const smelt_tree* tree, uint32_t members,
+                  uint32_t capacity);
 
-// A checked copy of the head. -EINVAL: the memory; -EPROTO: there is no such place.
-struct Shape {
+// A checked copy of the head. -EINVAL: the memory; -EPROTO: there is no such meeting.
+struct MeetingShape {
   uint32_t members, capacity;
 };
-int shape_of_place(const Protocol& protocol, const void* memory, size_t bytes, Shape* shape);
+int shape_of_meeting(const Protocol& protocol, const void* memory, size_t bytes, MeetingShape* shape);
 
 // Takes a member's part of it: fills in `member`, whose arena has kMemberArena bytes for that. -EINVAL: no such member;
 // -EPROTO: no tree; -EBUSY: it is taken.
-int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeout_ns, Member* member);
+int enter_meeting(void* memory, const MeetingShape& shape, uint32_t index, int64_t timeout_ns, Participant* member);
 inline constexpr size_t kMemberArena = 2 * SMELT_MAX_PARTICIPANTS + 64;  // a list of children, and padding
 
 // Leaves it, and unmaps its memory where that is to be unmapped.
-void leave_place(Member* member);
+void leave_meeting(Participant* member);
 
-// The C functions that make members of type T (derived from Member). enter(memory, bytes, index, timeout_ns, &member)
-// makes one; let_go(member) gives back its memory besides its place.
+// The C functions that make members of type T (derived from Participant). enter(memory, bytes, index, timeout_ns,
+// &member) makes one; let_go(member) gives back its memory besides the meeting's.
 
 template <typename T, typename Enter, typename LetGo>
 int create_members(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
                    int64_t timeout_ns, Enter enter, LetGo let_go, T** out) {
   place::SharedObject object;
-  const size_t bytes = place_bytes(protocol, members, capacity);
+  const size_t bytes = meeting_bytes(protocol, members, capacity);
   if (bytes == 0) return -EINVAL;
   if (const int error = object.make_for_threads(bytes)) return error;
   T* made[SMELT_MAX_PARTICIPANTS];
   uint32_t count = 0;
-  int error = write_place(protocol, object.memory, bytes, tree, members, capacity);
+  int error = write_meeting(protocol, object.memory, bytes, tree, members, capacity);
   while (!error && count < members) {
     error = enter(object.memory, bytes, count, timeout_ns, &made[count]);
     if (!error) made[count++]->object = object;
@@ -108,11 +109,11 @@ int create_first_member(const Protocol& protocol, const smelt_tree* tree, uint32
                         int64_t timeout_ns, Enter enter, Ticket* ticket, T** out) {
   place::SharedObject object;
   place::ObjectTicket told;
-  const size_t bytes = place_bytes(protocol, members, capacity);
+  const size_t bytes = meeting_bytes(protocol, members, capacity);
   if (bytes == 0) return -EINVAL;
   if (const int error = object.make_for_processes(protocol.file, bytes, &told)) return error;
   T* member;
-  int error = write_place(protocol, object.memory, bytes, tree, members, capacity);
+  int error = write_meeting(protocol, object.memory, bytes, tree, members, capacity);
   if (!error) error = enter(object.memory, bytes, 0, timeout_ns, &member);
   if (error) {
     object.discard();
@@ -129,9 +130,9 @@ int attach_member(const Protocol& protocol, const Ticket& ticket, uint32_t index
                   T** out) {
   place::SharedObject object;
   if (const int error = object.attach(place::ticket_of(ticket), sizeof(place::Head))) return error;
-  Shape shape;
+  MeetingShape shape;
   T* member;
-  int error = shape_of_place(protocol, object.memory, object.mapped, &shape) == 0 ? 0 : -ENOTSUP;
+  int error = shape_of_meeting(protocol, object.memory, object.mapped, &shape) == 0 ? 0 : -ENOTSUP;
   if (!error) error = enter(object.memory, object.mapped, index, timeout_ns, &member);
   if (error) {
     object.discard();
@@ -146,7 +147,7 @@ int attach_member(const Protocol& protocol, const Ticket& ticket, uint32_t index
 // that. So it can sleep while it waits for its parent and all its children at once. `look` tries, and serves other
 // members meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
 template <typename Look>
-int wait_until(const Member& member, Look look) {
+int wait_until(const Participant& member, Look look) {
   return place::wait({member.policy, member.timeout_ns, member.object.threads}, member.bell(member.index),
                      place::Looking<Look>(look));
 }
