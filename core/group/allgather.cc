@@ -55,25 +55,63 @@ uint64_t all_lengths(const Group& group, const smelt_place* blocks) {
   return number | uint64_t{1} << 63;
 }
 
-}  // namespace
-
-int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
+[[gnu::noinline]] int run_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
   group.begin(bytes);
   return allgather<SMELT_COLLECTIVE_ALLGATHER>(Running{group}, in, EqualRow{static_cast<char*>(out), bytes});
 }
-int start_allgather(Group& group, Pending& place, size_t bytes) {
-  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Starting{group, place, bytes}, place.in,
-                                               EqualRow{static_cast<char*>(place.out.base), bytes});
-}
+
+struct AllgatherCall {
+  const smelt_data* in;
+  void* out;
+  size_t bytes;
+
+  int check(const smelt_group* group) const { return !group || !in || (!out && bytes > 0) ? -EINVAL : 0; }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(*in, at(out), bytes); }
+  int run(Group& group) const { return run_allgather(group, *in, out, bytes); }
+  int start(Group& group, Pending& place) const {
+    place.in = *in;
+    return allgather<SMELT_COLLECTIVE_ALLGATHER>(Starting{group, place, bytes}, place.in,
+                                                 EqualRow{static_cast<char*>(out), bytes});
+  }
+};
 
 // All must give the same list of lengths.
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks) {
-  group.begin(all_lengths(group, blocks));
-  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, in, row_of(group, out, blocks));
-}
-int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks) {
-  return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, all_lengths(group, blocks)}, place.in,
-                                                row_of(group, place.out.base, blocks));
-}
+struct AllgathervCall {
+  const smelt_data* in;
+  void* out;
+  const smelt_place* blocks;
 
+  int check(const smelt_group* group) const { return !group || !in || !out || !blocks ? -EINVAL : 0; }
+  bool is_nothing(const Group& group) const { return sum_of(group, blocks) == 0; }
+  int alone() const { return copy_through(*in, at(static_cast<char*>(out) + blocks->offset), blocks->bytes); }
+  int run(Group& group) const {
+    group.begin(all_lengths(group, blocks));
+    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, *in, row_of(group, out, blocks));
+  }
+  int start(Group& group, Pending& place) const {
+    place.in = *in;
+    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, all_lengths(group, blocks)}, place.in,
+                                                  row_of(group, out, blocks));
+  }
+};
+
+}  // namespace
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
+  return blocking(group, AllgatherCall{in, out, bytes});
+}
+int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
+                                smelt_request* request) {
+  return started(group, request, AllgatherCall{in, out, bytes});
+}
+int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks) {
+  return blocking(group, AllgathervCall{in, out, blocks});
+}
+int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks,
+                                 smelt_request* request) {
+  return started(group, request, AllgathervCall{in, out, blocks});
+}

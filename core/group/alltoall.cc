@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 
@@ -177,16 +177,34 @@ int alltoall(Way way, const Rows& job) {
   return way.template run<AlltoallLong>(way.group, job);
 }
 
-}  // namespace
-
-int group_alltoall(Group& group, const void* in, void* out, size_t bytes) {
-  const Rows job{static_cast<const char*>(in), static_cast<char*>(out), bytes};
+[[gnu::noinline]] int run_alltoall(Group& group, const Rows& job) {
   group.begin(job.stream_bytes(group));
   return alltoall(Running{group}, job);
 }
-int start_alltoall(Group& group, Pending& place, size_t bytes) {
-  const Rows job{static_cast<const char*>(place.in.base), static_cast<char*>(place.out.base), bytes};
-  return alltoall(Starting{group, place, job.stream_bytes(group)}, job);
-}
 
+struct AlltoallCall {
+  const void* in;
+  void* out;
+  size_t bytes;
+
+  Rows rows() const { return {static_cast<const char*>(in), static_cast<char*>(out), bytes}; }
+  int check(const smelt_group* group) const { return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0; }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return rows().keep_own(0), 0; }
+  int run(Group& group) const { return run_alltoall(group, rows()); }
+  int start(Group& group, Pending& place) const {
+    return alltoall(Starting{group, place, rows().stream_bytes(group)}, rows());
+  }
+};
+
+}  // namespace
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
+  return blocking(group, AlltoallCall{in, out, bytes});
+}
+int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
+  return started(group, request, AlltoallCall{in, out, bytes});
+}

@@ -21,14 +21,38 @@ int gather(Way way, const Gathering& job) {
   return way.template run<GatherLong>(way.group, job);
 }
 
-}  // namespace
-
-int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
+[[gnu::noinline]] int run_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
   group.begin(bytes);
   return gather(Running{group}, {in, bytes, {static_cast<char*>(out), bytes}, root});
 }
-int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  return gather(Starting{group, place, bytes}, {place.in, bytes, {static_cast<char*>(place.out.base), bytes}, root});
-}
 
+struct GatherCall {
+  const smelt_data* in;
+  void* out;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(*in, at(out), bytes); }
+  int run(Group& group) const { return run_gather(group, *in, out, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.in = *in;
+    return gather(Starting{group, place, bytes}, {place.in, bytes, {static_cast<char*>(out), bytes}, root});
+  }
+};
+
+}  // namespace
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
+  return blocking(group, GatherCall{in, out, bytes, root});
+}
+int smelt_group_start_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root,
+                             smelt_request* request) {
+  return started(group, request, GatherCall{in, out, bytes, root});
+}

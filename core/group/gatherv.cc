@@ -172,15 +172,42 @@ int gatherv(Way way, const Gathering& job) {
                                   : way.template run<GathervSender>(way.group, job);
 }
 
+struct GathervCall {
+  const void* in;
+  size_t bytes;
+  void* out;
+  const smelt_place* blocks;
+  unsigned root;
+
+  VariousRow row() const { return {static_cast<char*>(out), blocks, 0}; }
+  int check(const smelt_group* group) const {
+    return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && !is_row(*group, out, blocks))
+               ? -EINVAL
+               : 0;
+  }
+  bool is_nothing(const Group&) const { return false; }
+  int alone() const { return copy_through(at(in), at(row().block(0)), bytes); }
+  int run(Group& group) const {
+    group.begin(0);
+    const smelt_data own = at(in);
+    return gatherv(Running{group}, {{own, bytes, row(), root}});
+  }
+  int start(Group& group, Pending& place) const {
+    place.in = at(in);
+    return gatherv(Starting{group, place}, {{place.in, bytes, row(), root}});
+  }
+};
+
 }  // namespace
-
-int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root) {
-  group.begin(0);
-  const smelt_data own{const_cast<void*>(in), nullptr, nullptr, nullptr};
-  return gatherv(Running{group}, {{own, bytes, {static_cast<char*>(out), blocks, 0}, root}});
-}
-int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root) {
-  return gatherv(Starting{group, place}, {{place.in, bytes, {static_cast<char*>(place.out.base), blocks, 0}, root}});
-}
-
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                        unsigned root) {
+  return blocking(group, GathervCall{in, bytes, out, blocks, root});
+}
+int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                              unsigned root, smelt_request* request) {
+  return started(group, request, GathervCall{in, bytes, out, blocks, root});
+}

@@ -14,8 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
-#include "group/fold.h"
+#include "group/call.h"
 #include "group/single_copy.h"
 
 namespace smelt {

@@ -98,15 +98,39 @@ int scatter(Way way, const Scattering& job) {
   return way.template run<ScatterLong>(way.group, job);
 }
 
-}  // namespace
-
-int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
+[[gnu::noinline]] int run_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
   group.begin(sent_bytes(group, bytes));
   return scatter(Running{group}, {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
 }
-int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  return scatter(Starting{group, place, sent_bytes(group, bytes)},
-                 {place.out, bytes, {static_cast<char*>(place.in.base), bytes}, root});
-}
 
+struct ScatterCall {
+  const void* in;
+  const smelt_data* out;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(at(in), *out, bytes); }
+  int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.out = *out;
+    return scatter(Starting{group, place, sent_bytes(group, bytes)},
+                   {place.out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  }
+};
+
+}  // namespace
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
+  return blocking(group, ScatterCall{in, out, bytes, root});
+}
+int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
+                              smelt_request* request) {
+  return started(group, request, ScatterCall{in, out, bytes, root});
+}

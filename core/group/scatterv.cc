@@ -259,15 +259,39 @@ int scatterv(Way way, const Scattering& job) {
                                   : way.template run<ScattervReceiver>(way.group, job);
 }
 
+struct ScattervCall {
+  const void* in;
+  const smelt_place* blocks;
+  const smelt_data* out;
+  size_t bytes;
+  unsigned root;
+
+  VariousRow row() const { return {static_cast<char*>(const_cast<void*>(in)), blocks, 0}; }
+  int check(const smelt_group* group) const {
+    return !group || !out || root >= group->n || (group->me == root && !is_row(*group, in, blocks)) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return false; }
+  int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
+  int run(Group& group) const {
+    group.begin(0);
+    return scatterv(Running{group}, {*out, bytes, row(), root});
+  }
+  int start(Group& group, Pending& place) const {
+    place.out = *out;
+    return scatterv(Starting{group, place}, {place.out, bytes, row(), root});
+  }
+};
+
 }  // namespace
-
-int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
-                   uint32_t root) {
-  group.begin(0);
-  return scatterv(Running{group}, {out, bytes, {static_cast<char*>(const_cast<void*>(in)), blocks, 0}, root});
-}
-int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root) {
-  return scatterv(Starting{group, place}, {place.out, bytes, {static_cast<char*>(place.in.base), blocks, 0}, root});
-}
-
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                         size_t bytes, unsigned root) {
+  return blocking(group, ScattervCall{in, blocks, out, bytes, root});
+}
+int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                               size_t bytes, unsigned root, smelt_request* request) {
+  return started(group, request, ScattervCall{in, blocks, out, bytes, root});
+}
