@@ -37,15 +37,7 @@ static inline int coll_smelt_open_allgather(coll_smelt_terms *terms, const coll_
 static inline char *coll_smelt_allgather_row(const coll_smelt_terms *terms, const coll_smelt_call *call) {
   return terms->packed ? terms->packed : (char *)call->receive + call->type->super.true_lb;
 }
-static inline int coll_smelt_run_allgather(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_allgather(group, &terms->in.data, coll_smelt_allgather_row(terms, call),
-                               coll_smelt_allgather_bytes(call));
-}
-static inline int coll_smelt_start_allgather(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                             smelt_request *request) {
-  return smelt_group_start_allgather(group, &terms->in.data, coll_smelt_allgather_row(terms, call),
-                                     coll_smelt_allgather_bytes(call), request);
-}
+COLL_SMELT_RUNS(allgather, &terms->in.data, coll_smelt_allgather_row(terms, call), coll_smelt_allgather_bytes(call))
 static inline void coll_smelt_close_allgather(coll_smelt_terms *terms, const coll_smelt_module *module,
                                               const coll_smelt_call *call, int error) {
   coll_smelt_data_close(&terms->in);

@@ -22,15 +22,7 @@ static inline int coll_smelt_open_allgatherv(coll_smelt_terms *terms, const coll
     coll_smelt_data_open(&terms->in, call->send, call->send_count, call->send_type, false);
   return OMPI_SUCCESS;
 }
-static inline int coll_smelt_run_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                terms->places);
-}
-static inline int coll_smelt_start_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                              smelt_request *request) {
-  return smelt_group_start_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                      terms->places, request);
-}
+COLL_SMELT_RUNS(allgatherv, &terms->in.data, coll_smelt_row(terms, call->receive, call->type), terms->places)
 static inline void coll_smelt_close_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module,
                                                const coll_smelt_call *call, int error) {
   coll_smelt_data_close(&terms->in);

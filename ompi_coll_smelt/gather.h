@@ -36,15 +36,8 @@ static inline char *coll_smelt_gather_row(const coll_smelt_terms *terms, const c
   if (!call->type) return NULL;
   return terms->packed ? terms->packed : (char *)call->receive + call->type->super.true_lb;
 }
-static inline int coll_smelt_run_gather(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_gather(group, &terms->in.data, coll_smelt_gather_row(terms, call), coll_smelt_gather_bytes(call),
-                            (unsigned)call->root);
-}
-static inline int coll_smelt_start_gather(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                          smelt_request *request) {
-  return smelt_group_start_gather(group, &terms->in.data, coll_smelt_gather_row(terms, call),
-                                  coll_smelt_gather_bytes(call), (unsigned)call->root, request);
-}
+COLL_SMELT_RUNS(gather, &terms->in.data, coll_smelt_gather_row(terms, call), coll_smelt_gather_bytes(call),
+                (unsigned)call->root)
 static inline void coll_smelt_close_gather(coll_smelt_terms *terms, const coll_smelt_module *module,
                                            const coll_smelt_call *call, int error) {
   coll_smelt_data_close(&terms->in);

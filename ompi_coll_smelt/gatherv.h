@@ -52,15 +52,8 @@ static inline int coll_smelt_open_gatherv(coll_smelt_terms *terms, const coll_sm
   coll_smelt_blocks_close(terms);
   return OMPI_ERR_OUT_OF_RESOURCE;
 }
-static inline int coll_smelt_run_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_gatherv(group, terms->in.data.base, coll_smelt_gatherv_bytes(terms, call),
-                             coll_smelt_gatherv_row(terms, call), terms->places, (unsigned)call->root);
-}
-static inline int coll_smelt_start_gatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                           smelt_request *request) {
-  return smelt_group_start_gatherv(group, terms->in.data.base, coll_smelt_gatherv_bytes(terms, call),
-                                   coll_smelt_gatherv_row(terms, call), terms->places, (unsigned)call->root, request);
-}
+COLL_SMELT_RUNS(gatherv, terms->in.data.base, coll_smelt_gatherv_bytes(terms, call),
+                coll_smelt_gatherv_row(terms, call), terms->places, (unsigned)call->root)
 static inline void coll_smelt_close_gatherv(coll_smelt_terms *terms, const coll_smelt_module *module,
                                             const coll_smelt_call *call, int error) {
   if (call->type && error == 0)

@@ -77,27 +77,8 @@ static inline int coll_smelt_open_reduce_scatter(coll_smelt_terms *terms, const 
   return error;
 }
 
-static inline int coll_smelt_run_reduce_scatter_block(coll_smelt_terms *terms, smelt_group *group,
-                                                      const coll_smelt_call *call) {
-  return smelt_group_reduce_scatter_block(group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
-                                          &terms->fold.fold);
-}
-static inline int coll_smelt_start_reduce_scatter_block(coll_smelt_terms *terms, smelt_group *group,
-                                                        const coll_smelt_call *call, smelt_request *request) {
-  return smelt_group_start_reduce_scatter_block(group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
-                                                &terms->fold.fold, request);
-}
-static inline int coll_smelt_run_reduce_scatter(coll_smelt_terms *terms, smelt_group *group,
-                                                const coll_smelt_call *call) {
-  (void)call;
-  return smelt_group_reduce_scatter(group, terms->in.data.base, terms->out.data.base, terms->counts, &terms->fold.fold);
-}
-static inline int coll_smelt_start_reduce_scatter(coll_smelt_terms *terms, smelt_group *group,
-                                                  const coll_smelt_call *call, smelt_request *request) {
-  (void)call;
-  return smelt_group_start_reduce_scatter(group, terms->in.data.base, terms->out.data.base, terms->counts,
-                                          &terms->fold.fold, request);
-}
+COLL_SMELT_RUNS(reduce_scatter_block, terms->in.data.base, terms->out.data.base, (size_t)call->count, &terms->fold.fold)
+COLL_SMELT_RUNS(reduce_scatter, terms->in.data.base, terms->out.data.base, terms->counts, &terms->fold.fold)
 
 static inline void coll_smelt_close_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module *module,
                                                    const coll_smelt_call *call, int error) {

@@ -49,15 +49,8 @@ static inline int coll_smelt_open_scatter(coll_smelt_terms *terms, const coll_sm
         (smelt_data){.base = coll_smelt_scatter_row(terms, call) + coll_smelt_scatter_bytes(call) * (size_t)call->root};
   return OMPI_SUCCESS;
 }
-static inline int coll_smelt_run_scatter(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_scatter(group, coll_smelt_scatter_row(terms, call), &terms->out.data,
-                             coll_smelt_scatter_bytes(call), (unsigned)call->root);
-}
-static inline int coll_smelt_start_scatter(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                           smelt_request *request) {
-  return smelt_group_start_scatter(group, coll_smelt_scatter_row(terms, call), &terms->out.data,
-                                   coll_smelt_scatter_bytes(call), (unsigned)call->root, request);
-}
+COLL_SMELT_RUNS(scatter, coll_smelt_scatter_row(terms, call), &terms->out.data, coll_smelt_scatter_bytes(call),
+                (unsigned)call->root)
 static inline void coll_smelt_close_scatter(coll_smelt_terms *terms, const coll_smelt_module *module,
                                             const coll_smelt_call *call, int error) {
   (void)module, (void)call, (void)error;

@@ -37,15 +37,8 @@ static inline int coll_smelt_open_scatterv(coll_smelt_terms *terms, const coll_s
     terms->out.data = (smelt_data){.base = coll_smelt_scatterv_row(terms, call) + terms->places[call->root].offset};
   return OMPI_SUCCESS;
 }
-static inline int coll_smelt_run_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_scatterv(group, coll_smelt_scatterv_row(terms, call), terms->places, &terms->out.data,
-                              coll_smelt_scatterv_bytes(terms, call), (unsigned)call->root);
-}
-static inline int coll_smelt_start_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                            smelt_request *request) {
-  return smelt_group_start_scatterv(group, coll_smelt_scatterv_row(terms, call), terms->places, &terms->out.data,
-                                    coll_smelt_scatterv_bytes(terms, call), (unsigned)call->root, request);
-}
+COLL_SMELT_RUNS(scatterv, coll_smelt_scatterv_row(terms, call), terms->places, &terms->out.data,
+                coll_smelt_scatterv_bytes(terms, call), (unsigned)call->root)
 static inline void coll_smelt_close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module,
                                              const coll_smelt_call *call, int error) {
   (void)module, (void)call, (void)error;
