@@ -61,6 +61,7 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
 }
 
 /* The three forms. `prefix` says what of: its functions, its lower ones, and its begin and keep. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type. */
 #define FUNCTIONS(prefix, CLASS, WHICH, mpi, arguments, SERVED)                                               \
   int prefix##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {    \
     CLASS *module = (CLASS *)base;                                                                            \
@@ -85,6 +86,7 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
     if (prefix##keep(module, WHICH, &call, info, request, &code)) return code;                                \
     return module->lower.mpi##_init(arguments##_PASSED comm, info, request, module->lower.mpi##_init_module); \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, ...)                \
   FUNCTIONS(coll_smelt_, coll_smelt_module, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
