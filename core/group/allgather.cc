@@ -10,6 +10,7 @@
 // communication operations in MPICH, IJHPCA 19, 2005) save messages by sending a block on together with others. But n -
 // 1 blocks have to come to everybody in any case, and in shared memory a block that is read where it was written costs
 // no more than one that was passed on. Everybody begins with its neighbour, so that not all read the same.
+#include "group/describe.h"
 #include "group/rows.h"
 
 namespace smelt {
@@ -97,6 +98,14 @@ struct AllgathervCall {
 };
 
 }  // namespace
+
+void allgather_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
+}
+void allgatherv_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLGATHERV, "everybody reads everybody's", table);
+}
+
 }  // namespace smelt
 
 using namespace smelt;

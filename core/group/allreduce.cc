@@ -9,6 +9,7 @@
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.h)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
 #include "group/call.h"
+#include "group/describe.h"
 #include "group/reduction.h"
 
 namespace smelt {
@@ -144,6 +145,18 @@ struct AllreduceCall : FoldForAll {
 };
 
 }  // namespace
+
+void allreduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
+  const bool blocks = group.n > kBlockSize;
+  if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
+             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text,
+             blocks ? ", then broadcast" : "");
+  add_long(group, SMELT_COLLECTIVE_ALLREDUCE, Combining(group, "everybody", ""), table);
+}
+
 }  // namespace smelt
 
 using namespace smelt;

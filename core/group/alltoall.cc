@@ -15,6 +15,7 @@
 #include <cerrno>
 
 #include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 
@@ -198,6 +199,12 @@ struct AlltoallCall {
 };
 
 }  // namespace
+
+void alltoall_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
+            kInlineBytes / (group.n - 1));
+}
+
 }  // namespace smelt
 
 using namespace smelt;

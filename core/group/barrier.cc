@@ -3,6 +3,7 @@
 // A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing
 // is reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
 #include "group/call.h"
+#include "group/describe.h"
 
 namespace smelt {
 namespace {
@@ -81,6 +82,15 @@ struct BarrierCall {
 };
 
 }  // namespace
+
+void barrier_table(const Group& group, Table* table) {
+  const GroupPlan& plan = group.plan;
+  if (plan.barrier_predicted > 0)
+    table->add(UINT64_MAX, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
+  else
+    table->add(UINT64_MAX, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
+}
+
 }  // namespace smelt
 
 using namespace smelt;

@@ -16,6 +16,7 @@
 #include <cerrno>
 
 #include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 
@@ -294,6 +295,13 @@ struct BroadcastCall {
 };
 
 }  // namespace
+
+void broadcast_table(const Group& group, Table* table) {
+  char pattern[40];
+  plan_route(group, 0, pattern, sizeof pattern);
+  add_moves(group, SMELT_COLLECTIVE_BROADCAST, pattern, table);
+}
+
 }  // namespace smelt
 
 using namespace smelt;

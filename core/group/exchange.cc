@@ -21,6 +21,7 @@
 #include <cerrno>
 
 #include "group/call.h"
+#include "group/describe.h"
 #include "group/single_copy.h"
 
 namespace smelt {
@@ -392,6 +393,14 @@ struct ExchangeCall {
 };
 
 }  // namespace
+
+// Sizes: of the longest of all messages, short where all of a participant's together are.
+void exchange_table(const Group& group, Table* table) {
+  const uint64_t table_bytes = uint64_t{group.n} * sizeof(ShortEntry);
+  const uint64_t upto_inline = table_bytes < kInlineBytes ? (kInlineBytes - table_bytes) / (group.n - 1) : 0;
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
+}
+
 }  // namespace smelt
 
 using namespace smelt;

@@ -7,6 +7,7 @@
 // There is no tree, for the reason that allgather.cc gives: n - 1 blocks have to come to the root in any case, and a
 // participant that passed one on would only copy it once more. Nobody waits for the root to read; a sender may be up to
 // kRing calls, or kPieceRing pieces, ahead.
+#include "group/describe.h"
 #include "group/rooted_copy.h"
 
 namespace smelt {
@@ -45,6 +46,11 @@ struct GatherCall {
 };
 
 }  // namespace
+
+void gather_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
+}
+
 }  // namespace smelt
 
 using namespace smelt;

@@ -11,6 +11,7 @@
 //
 // With single copy only the owner of a block that is read waits for the root. The others wait for flow control alone: a
 // sender may be kPieceRing calls ahead.
+#include "group/describe.h"
 #include "group/rows.h"
 
 namespace smelt {
@@ -20,6 +21,11 @@ namespace {
 constexpr uint64_t kGreatestLimit = 1 << 20;
 // Instead of an address: the block lies on the shelf already.
 constexpr uint64_t kAhead = 0;
+
+// The longest block that is copied to the shelf before the root is told of it.
+uint64_t sent_ahead(const Group& group) {
+  return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
+}
 
 // A gatherv, as its caller put it. row.most is known once everybody has told its length.
 struct Gathering : Rooted<VariousRow> {
@@ -199,6 +205,13 @@ struct GathervCall {
 };
 
 }  // namespace
+
+void gatherv_table(const Group& group, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
+  table->add(sent_ahead(group), "through shared memory in a piece, the root reads everybody's");
+  table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
+}
+
 }  // namespace smelt
 
 using namespace smelt;

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "group/call.h"
+#include "group/describe.h"
 #include "group/reduce_flat.h"
 #include "group/reduce_sliced.h"
 #include "group/reduce_tree.h"
@@ -149,6 +150,15 @@ struct ReduceCall : FoldForAll {
 
 int reduce_long(Running way, const Reduction& job) { return run_long(way, job); }
 int reduce_long(Starting way, const Reduction& job) { return run_long(way, job); }
+
+void reduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
+  const bool blocks = group.n > kBlockSize;
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s",
+             Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  add_long(group, SMELT_COLLECTIVE_REDUCE, Combining(group, "the root", tree), table);
+}
 
 }  // namespace smelt
 

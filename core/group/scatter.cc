@@ -9,6 +9,7 @@
 // looks only at the pieces that have something of its block, and says at once that it has done with the others. So the
 // first leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing
 // calls, or kPieceRing pieces, ahead.
+#include "group/describe.h"
 #include "group/rooted_copy.h"
 
 namespace smelt {
@@ -123,6 +124,9 @@ struct ScatterCall {
 };
 
 }  // namespace
+
+void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
+
 }  // namespace smelt
 
 using namespace smelt;

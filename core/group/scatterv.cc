@@ -9,6 +9,7 @@
 // Every participant but the root looks only at the pieces that are its own, and says at once that it has done with the
 // others. The root waits for nobody to receive, unless its memory is being read; it may be up to kRing calls, or
 // kPieceRing pieces, ahead.
+#include "group/describe.h"
 #include "group/rows.h"
 
 namespace smelt {
@@ -283,6 +284,9 @@ struct ScattervCall {
 };
 
 }  // namespace
+
+void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTERV, table); }
+
 }  // namespace smelt
 
 using namespace smelt;

@@ -41,11 +41,6 @@ inline bool may_copy_once(const Group& group, smelt_collective which, size_t byt
   return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
 }
 
-// gatherv.cc: the longest block that is copied to the shelf before the root is told of it.
-inline uint64_t sent_ahead(const Group& group) {
-  return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
-}
-
 // Every long message begins so: are there shelves, and does single copy serve? `done`: it did, or there is no memory
 // (error); else the shelves are to be taken.
 struct BeginLong : Machine {
