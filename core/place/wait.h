@@ -34,8 +34,8 @@ struct Terms {
   int64_t slice_ns = INT64_MAX;  // a sleeper looks about so often at least
 };
 
-// What a waiter does, beside look(): 0 and any errno but -EAGAIN ends the wait. A room's waiter derives from this, and
-// says otherwise what is otherwise.
+// The parts of a waiter besides `int look()`, which tries and ends the wait by anything but -EAGAIN. A room's waiter
+// derives from this and hides the parts that differ.
 struct Waiter {
   static constexpr bool kGlances = false;
   static bool glance() { return true; }           // cheaper than look(): is that worth while?
