@@ -148,8 +148,10 @@ int attach_member(const Protocol& protocol, const Ticket& ticket, uint32_t index
 // members meanwhile: anything but -EAGAIN ends the wait, else it is -ETIMEDOUT.
 template <typename Look>
 int wait_until(const Participant& member, Look look) {
-  return place::wait({member.policy, member.timeout_ns, member.object.threads}, member.bell(member.index),
-                     place::Looking<Look>(look));
+  const int result = place::wait_briefly(member.policy, look);
+  if (result != -EAGAIN) return result;
+  return place::wait_long({member.policy, member.timeout_ns, member.object.threads}, member.bell(member.index),
+                          place::Looking<Look>(look));
 }
 
 // Rings for a member that may sleep: line.h says how that is seen without a fence. Between processes it may be missed,

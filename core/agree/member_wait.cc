@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kWatch = 20'000'000;  // ns; looking takes a few us for each neighbour
 
-int wait(Member& member, Bell& bell, auto&& waiter) {
+int wait(Member& member, Bell& bell, auto waiter) {
   return place::wait({member.policy, member.timeout_ns, member.of->object.threads, kWatch}, bell, waiter);
 }
 
