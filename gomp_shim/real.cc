@@ -48,12 +48,12 @@ bool is_released(const char* node) { return is_among(node, kReleasedNodes); }
 bool is_known_node(const char* node) { return is_released(node) || is_among(node, kNodesOf17); }
 
 constexpr auto kKnownExports = [] {
-  std::array known{
+  auto known = std::to_array<uint64_t>({
 #define SYMBOL(name) hash(#name),
 #include "symbols.def"
 #define EXPORT(name) hash(#name),
 #include "exports.def"
-  };
+  });
   std::sort(known.begin(), known.end());
   return known;
 }();

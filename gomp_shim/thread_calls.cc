@@ -85,6 +85,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return error == 0 && is_of_runtime(start) ? settle(*thread) : error;
 }
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name
 int __cxa_thread_atexit_impl(void (*destroy)(void*), void* object, void* library) noexcept {
   note_thread_end();
   return behind(found_atexit, "__cxa_thread_atexit_impl")(destroy, object, library);
@@ -95,7 +96,7 @@ int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
   return libc_setspecific(key, value);
 }
 
-int tss_set(tss_t key, void* value) noexcept {
+int tss_set(tss_t key, void* value) {
   if (value) note_thread_end();
   return behind(found_set, "tss_set")(key, value);
 }

@@ -35,6 +35,7 @@ int32_t __kmpc_reduce(KmpIdent*, KmpThread, int32_t count, size_t bytes, void* d
 void __kmpc_end_reduce(KmpIdent*, KmpThread, KmpCriticalName*);
 
 // Loops of all schedules but static; bounds are inclusive. 0: there is no chunk left.
+// NOLINTBEGIN(bugprone-macro-parentheses): types.
 #define LOOP_OF(suffix, number, difference)                                                              \
   void __kmpc_dispatch_init_##suffix(KmpIdent*, KmpThread, int32_t schedule, number lower, number upper, \
                                      difference step, difference chunk);                                 \
@@ -44,6 +45,7 @@ LOOP_OF(4u, uint32_t, int32_t);
 LOOP_OF(8, int64_t, int64_t);
 LOOP_OF(8u, uint64_t, int64_t);
 #undef LOOP_OF
+// NOLINTEND(bugprone-macro-parentheses)
 
 void* __kmpc_omp_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry);
 void* __kmpc_omp_target_task_alloc(KmpIdent*, KmpThread, int32_t flags, size_t task, size_t shareds, KmpTaskEntry,

@@ -126,7 +126,7 @@ static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int 
   if (*priority == 0 || !is_ours(comm)) return NULL;
   coll_smelt_stats_note(comm, NULL);
   if (ompi_group_have_remote_peers(comm->c_local_group))
-    return coll_smelt_set.several_nodes != 0 ? coll_smelt_offer_nodes(comm) : NULL;
+    return coll_smelt_set.several_nodes != 0 ? coll_smelt_nodes_offer(comm) : NULL;
   return ompi_comm_size(comm) <= SMELT_MAX_PARTICIPANTS ? coll_smelt_offer(comm) : NULL;
 }
 

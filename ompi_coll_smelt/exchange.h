@@ -90,4 +90,11 @@ int coll_smelt_exchange_blocks(const coll_smelt_module *module, const coll_smelt
 coll_smelt_part coll_smelt_exchange_block(const coll_smelt_module *module, const coll_smelt_exchange *exchange,
                                           bool out, int k, int *peer);
 
+/* The form of them all (form.h). */
+coll_smelt_prepare_function coll_smelt_prepare_exchange;
+coll_smelt_open_function coll_smelt_open_exchange;
+coll_smelt_run_function coll_smelt_run_exchange;
+coll_smelt_start_function coll_smelt_start_exchange;
+coll_smelt_close_function coll_smelt_close_exchange;
+
 #endif

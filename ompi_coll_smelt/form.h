@@ -1,7 +1,8 @@
-/* A collective as the component serves it, in one file each (barrier.c, bcast.c, ...): the program's call, and the
- * terms that the group is told. functions.c makes of these the functions that Open MPI calls: the blocking one, the
- * nonblocking and the persistent one (nonblocking.c). If a call is not ours, the component below is to be called.
- * Everything that decides is the same on all ranks: packed bytes, not counts or layouts, which may differ. */
+/* A collective as the component serves it, in one header each (barrier.h, bcast.h, ...; exchange.c): the program's
+ * call, and the terms that the group is told. functions.c makes of these the functions that Open MPI calls: the
+ * blocking one, of which they become a part, the nonblocking and the persistent one (nonblocking.c). If a call is not
+ * ours, the component below is to be called. Everything that decides is the same on all ranks: packed bytes, not counts
+ * or layouts, which may differ. */
 #ifndef COLL_SMELT_FORM_H
 #define COLL_SMELT_FORM_H
 
@@ -59,15 +60,6 @@ typedef int coll_smelt_start_function(coll_smelt_terms *terms, smelt_group *grou
                                       smelt_request *request);
 typedef void coll_smelt_close_function(coll_smelt_terms *terms, const coll_smelt_module *module,
                                        const coll_smelt_call *call, int error);
-#define SMELT_COLLECTIVE(NAME, name, ...)                \
-  coll_smelt_prepare_function coll_smelt_prepare_##name; \
-  coll_smelt_open_function coll_smelt_open_##name;       \
-  coll_smelt_run_function coll_smelt_run_##name;         \
-  coll_smelt_start_function coll_smelt_start_##name;     \
-  coll_smelt_close_function coll_smelt_close_##name;
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
-
 typedef struct coll_smelt_form {
   coll_smelt_prepare_function *prepare;
   coll_smelt_open_function *open;
@@ -75,11 +67,20 @@ typedef struct coll_smelt_form {
   coll_smelt_start_function *start;
   coll_smelt_close_function *close;
 } coll_smelt_form;
-#define COLL_SMELT_FORM(name)                                                                          \
-  {                                                                                                    \
-    coll_smelt_prepare_##name, coll_smelt_open_##name, coll_smelt_run_##name, coll_smelt_start_##name, \
-        coll_smelt_close_##name                                                                        \
+/* A form's run and start: the group's function of that name, with arguments that are told in `terms` and `call`. */
+#define COLL_SMELT_RUNS(name, ...)                                                                                    \
+  static inline int coll_smelt_run_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) { \
+    (void)terms, (void)call;                                                                                          \
+    return smelt_group_##name(group, __VA_ARGS__);                                                                    \
+  }                                                                                                                   \
+  static inline int coll_smelt_start_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call, \
+                                            smelt_request *request) {                                                 \
+    (void)terms, (void)call;                                                                                          \
+    return smelt_group_start_##name(group, __VA_ARGS__, request);                                                     \
   }
+
+/* functions.c */
+const coll_smelt_form *coll_smelt_form_of(smelt_collective which);
 
 static inline bool coll_smelt_is_root(const coll_smelt_module *module, const coll_smelt_call *call) {
   return coll_smelt_me(module) == call->root;

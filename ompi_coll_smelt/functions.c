@@ -3,14 +3,38 @@
  * describes the call (arguments.h), offers it to Smelt, and leaves it to the component below where it is not ours. */
 #include "functions.h"
 
+#include "allgather.h"
+#include "allgatherv.h"
+#include "allreduce.h"
+#include "alltoall.h"
 #include "arguments.h"
+#include "barrier.h"
+#include "bcast.h"
+#include "exchange.h"
 #include "first_reductions.h"
+#include "gather.h"
+#include "gatherv.h"
 #include "node_calls.h"
 #include "nonblocking.h"
+#include "reduce.h"
+#include "reduce_scatter.h"
+#include "scan.h"
+#include "scatter.h"
+#include "scatterv.h"
+
+static const coll_smelt_form forms[SMELT_COLLECTIVES] = {
+#define SMELT_COLLECTIVE(NAME, name, ...)                                                             \
+  {coll_smelt_prepare_##name, coll_smelt_open_##name, coll_smelt_run_##name, coll_smelt_start_##name, \
+   coll_smelt_close_##name},
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+};
+
+const coll_smelt_form *coll_smelt_form_of(smelt_collective which) { return &forms[which]; }
 
 /* The blocking form within one machine; true: the call was ours, and *code is what it returns. The group says -ENOTSUP
  * on all ranks alike; other failures may be this rank's alone, as in Open MPI's own collectives. Inlined, so that the
- * form's functions are called directly. */
+ * form's functions become a part of it. */
 __attribute__((always_inline)) static inline bool serve(coll_smelt_module *module, smelt_collective which, int data,
                                                         const coll_smelt_form *form, coll_smelt_call *call, int *code) {
   if (data != COLL_SMELT_NOTHING && form->prepare(module, call) == 0) return *code = OMPI_SUCCESS, true;
@@ -37,6 +61,7 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
 }
 
 /* The three forms. `prefix` says what of: its functions, its lower ones, and its begin and keep. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type. */
 #define FUNCTIONS(prefix, CLASS, WHICH, mpi, arguments, SERVED)                                               \
   int prefix##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {    \
     CLASS *module = (CLASS *)base;                                                                            \
@@ -61,11 +86,11 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
     if (prefix##keep(module, WHICH, &call, info, request, &code)) return code;                                \
     return module->lower.mpi##_init(arguments##_PASSED comm, info, request, module->lower.mpi##_init_module); \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, ...)                \
-  static const coll_smelt_form form_of_##mpi = COLL_SMELT_FORM(name);                \
   FUNCTIONS(coll_smelt_, coll_smelt_module, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
-            serve(module, SMELT_COLLECTIVE_##NAME, COLL_SMELT_##data, &form_of_##mpi, &call, &code))
+            serve(module, SMELT_COLLECTIVE_##NAME, COLL_SMELT_##data, &forms[SMELT_COLLECTIVE_##NAME], &call, &code))
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 

@@ -44,20 +44,14 @@ static smelt_group *group_for(coll_smelt_module *module, size_t bytes, size_t el
   return NULL;
 }
 
-static const coll_smelt_form forms[] = {
-#define SMELT_COLLECTIVE(NAME, name, ...) COLL_SMELT_FORM(name),
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
-};
-
 static int open(coll_smelt_operation *operation) {
   operation->begun = false;
-  return forms[operation->which].open(&operation->terms, operation->module, &operation->call);
+  return coll_smelt_form_of(operation->which)->open(&operation->terms, operation->module, &operation->call);
 }
 
 static bool step(coll_smelt_queued *queued) {
   coll_smelt_operation *operation = (coll_smelt_operation *)queued;
-  const coll_smelt_form *form = &forms[operation->which];
+  const coll_smelt_form *form = coll_smelt_form_of(operation->which);
   int done;
   if (operation->begun)
     (void)smelt_group_test(&operation->request, &done);
@@ -106,7 +100,7 @@ static bool is_nothing(smelt_collective which, size_t bytes) {
 
 bool coll_smelt_begin(coll_smelt_module *module, smelt_collective which, coll_smelt_call *call,
                       ompi_request_t **request, int *code) {
-  const size_t bytes = forms[which].prepare(module, call);
+  const size_t bytes = coll_smelt_form_of(which)->prepare(module, call);
   if (is_nothing(which, bytes)) {
     *request = &ompi_request_empty;
     return *code = OMPI_SUCCESS, true;
@@ -145,7 +139,7 @@ static int keep(coll_smelt_module *module, smelt_collective which, const coll_sm
 bool coll_smelt_keep(coll_smelt_module *module, smelt_collective which, coll_smelt_call *call, struct ompi_info_t *info,
                      ompi_request_t **request, int *code) {
   (void)info;
-  const size_t bytes = forms[which].prepare(module, call);
+  const size_t bytes = coll_smelt_form_of(which)->prepare(module, call);
   if (is_nothing(which, bytes)) return false;
   smelt_group *group = suits(module, call) ? group_for(module, bytes, element_of(which, call)) : NULL;
   if (OPAL_LIKELY(group != NULL)) {

@@ -28,22 +28,15 @@ static inline void coll_smelt_close_reduction(coll_smelt_terms *terms) {
 }
 
 /* MPI_Allreduce, MPI_Scan and MPI_Exscan differ in the receivers, and in the group's function. */
-#define COLL_SMELT_REDUCTION_FOR_ALL(name)                                                                            \
-  size_t coll_smelt_prepare_##name(const coll_smelt_module *module, coll_smelt_call *call) {                          \
-    return (void)module, coll_smelt_operand_bytes(call);                                                              \
-  }                                                                                                                   \
-  int coll_smelt_run_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {               \
-    return smelt_group_##name(group, &terms->in.data, &terms->out.data, (size_t)call->count, &terms->fold.fold);      \
-  }                                                                                                                   \
-  int coll_smelt_start_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,               \
-                              smelt_request *request) {                                                               \
-    return smelt_group_start_##name(group, &terms->in.data, &terms->out.data, (size_t)call->count, &terms->fold.fold, \
-                                    request);                                                                         \
-  }                                                                                                                   \
-  void coll_smelt_close_##name(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call, \
-                               int error) {                                                                           \
-    (void)module, (void)call, (void)error;                                                                            \
-    coll_smelt_close_reduction(terms);                                                                                \
+#define COLL_SMELT_REDUCTION_FOR_ALL(name)                                                                 \
+  static inline size_t coll_smelt_prepare_##name(const coll_smelt_module *module, coll_smelt_call *call) { \
+    return (void)module, coll_smelt_operand_bytes(call);                                                   \
+  }                                                                                                        \
+  COLL_SMELT_RUNS(name, &terms->in.data, &terms->out.data, (size_t)call->count, &terms->fold.fold)         \
+  static inline void coll_smelt_close_##name(coll_smelt_terms *terms, const coll_smelt_module *module,     \
+                                             const coll_smelt_call *call, int error) {                     \
+    (void)module, (void)call, (void)error;                                                                 \
+    coll_smelt_close_reduction(terms);                                                                     \
   }
 
 #endif

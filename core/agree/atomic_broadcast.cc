@@ -31,8 +31,7 @@
 #include <cstring>
 #include <utility>
 
-#include "agree/place.h"
-#include "agree/wait.h"
+#include "agree/meeting.h"
 
 using namespace smelt;
 using namespace smelt::agree;
@@ -83,7 +82,7 @@ struct Message {
 
 }  // namespace
 
-struct smelt_atomic_broadcast : Member {
+struct smelt_atomic_broadcast : Participant {
   smelt_queue* up = nullptr;      // the edge above, nullptr: the root
   smelt_queue** down = nullptr;   // [child_count]
   smelt_queue* inbox[2] = {};     // of this process alone: in at 0, out at 1
@@ -237,7 +236,7 @@ void close_edges(smelt_atomic_broadcast* member) {
   smelt_queue_free(member->inbox[1]);
 }
 
-// The buffers that the member needs besides its place, in memory of its own.
+// The buffers that the member needs besides the meeting's, in memory of its own.
 int make_buffers(smelt_atomic_broadcast* member) {
   member->limit = longest(member->capacity);
   for (Message* message : {&member->held, &member->rising, &member->sending, &member->first})
@@ -258,14 +257,14 @@ int open_edges(smelt_atomic_broadcast* member) {
   return error;
 }
 
-// The member `index` of the place in this memory.
+// The member `index` of the meeting in this memory.
 int enter(void* memory, size_t bytes, unsigned index, int64_t timeout_ns, smelt_atomic_broadcast** out) {
-  Shape shape;
-  if (const int error = shape_of_place(kAtomicBroadcast, memory, bytes, &shape)) return error;
+  MeetingShape shape;
+  if (const int error = shape_of_meeting(kAtomicBroadcast, memory, bytes, &shape)) return error;
   auto* member = make_object<smelt_atomic_broadcast>(kMemberArena + 4 * (longest(shape.capacity) + 64) +
                                                      shape.members * sizeof(smelt_queue*));
   if (!member) return -ENOMEM;
-  int error = enter_place(memory, shape, index, timeout_ns, member);
+  int error = enter_meeting(memory, shape, index, timeout_ns, member);
   if (!error) error = open_edges(member);
   if (error) {
     free_object(member);
@@ -278,12 +277,12 @@ int enter(void* memory, size_t bytes, unsigned index, int64_t timeout_ns, smelt_
 }  // namespace
 
 size_t smelt_atomic_broadcast_size(unsigned members, unsigned capacity) {
-  return place_bytes(kAtomicBroadcast, members, capacity);
+  return meeting_bytes(kAtomicBroadcast, members, capacity);
 }
 
 int smelt_atomic_broadcast_init(void* memory, size_t bytes, unsigned members, const smelt_tree* tree,
                                 unsigned capacity) {
-  return write_place(kAtomicBroadcast, memory, bytes, tree, members, capacity);
+  return write_meeting(kAtomicBroadcast, memory, bytes, tree, members, capacity);
 }
 
 int smelt_atomic_broadcast_open(void* memory, size_t bytes, unsigned index, int64_t timeout_ns,
@@ -301,15 +300,14 @@ int smelt_atomic_broadcast_create_shared(unsigned members, const smelt_tree* tre
                                          int64_t timeout_ns, smelt_atomic_broadcast_ticket* ticket,
                                          smelt_atomic_broadcast** member) {
   return ticket && member
-             ? create_first_member(kAtomicBroadcast, tree, members, capacity, timeout_ns, enter, ticket->word, member)
+             ? create_first_member(kAtomicBroadcast, tree, members, capacity, timeout_ns, enter, ticket, member)
              : -EINVAL;
 }
 
 int smelt_atomic_broadcast_attach(const smelt_atomic_broadcast_ticket* ticket, unsigned index, int64_t timeout_ns,
                                   smelt_atomic_broadcast** member) {
-  return ticket && member && index != 0
-             ? attach_member(kAtomicBroadcast, ticket->word, index, timeout_ns, enter, member)
-             : -EINVAL;
+  return ticket && member && index != 0 ? attach_member(kAtomicBroadcast, *ticket, index, timeout_ns, enter, member)
+                                        : -EINVAL;
 }
 
 void smelt_atomic_broadcast_free(smelt_atomic_broadcast* member) {
@@ -319,7 +317,7 @@ void smelt_atomic_broadcast_free(smelt_atomic_broadcast* member) {
   // changed.
   wake_sleepers(member->bell(member->parent));
   for (uint32_t i = 0; i < member->child_count; ++i) wake_sleepers(member->bell(member->children[i]));
-  leave_place(member);
+  leave_meeting(member);
   free_object(member);
 }
 

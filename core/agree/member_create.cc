@@ -9,12 +9,11 @@
 #include "agree/members.h"
 #include "base/os/os.h"
 #include "base/os/process.h"
-#include "base/os/shared_memory.h"
 
 namespace smelt::members {
 
-uint32_t Shape::ring() const { return std::max(16u, std::bit_ceil(messages)); }
-uint32_t Shape::outbox() const { return ring() / 4; }
+uint32_t MembershipShape::ring() const { return std::max(16u, std::bit_ceil(messages)); }
+uint32_t MembershipShape::outbox() const { return ring() / 4; }
 
 namespace {
 
@@ -24,7 +23,7 @@ static_assert(sizeof(Shared) % kLineBytes == 0 && sizeof(Place) % kLineBytes == 
 // The limits of the words' fields: Entry, Latest.
 static_assert(SMELT_MEMBER_PLACES <= 1024 && SMELT_MEMBER_MESSAGES / 4 <= 1 << 21 && kViewBuffers <= 16);
 
-int shape_of(const smelt_member_terms* terms, Shape* shape) {
+int shape_of(const smelt_member_terms* terms, MembershipShape* shape) {
   if (!terms || terms->places < 1 || terms->places > SMELT_MEMBER_PLACES || terms->messages < 1 ||
       terms->messages > SMELT_MEMBER_MESSAGES || terms->bytes > SMELT_MEMBER_BYTES)
     return -EINVAL;
@@ -35,9 +34,8 @@ int shape_of(const smelt_member_terms* terms, Shape* shape) {
 Place* places_of(Shared* shared) { return reinterpret_cast<Place*>(shared + 1); }
 Word* words_at(Shared* shared, size_t at) { return reinterpret_cast<Word*>(reinterpret_cast<char*>(shared) + at); }
 
-Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns, uint64_t name) {
+Shared* write_empty(void* memory, const MembershipShape& shape, int64_t patience_ns) {
   auto* shared = new (memory) Shared;
-  shared->name = name;
   shared->places = shape.places;
   shared->messages = shape.messages;
   shared->bytes = shape.bytes;
@@ -51,13 +49,13 @@ Shared* write_empty(void* memory, const Shape& shape, int64_t patience_ns, uint6
 }
 
 // Is that a membership, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, Shape* shape) {
+bool read_shape(const Shared* shared, size_t bytes, MembershipShape* shape) {
   if (bytes < sizeof(Shared) || shared->format != kFormat) return false;
   const smelt_member_terms terms{shared->places, shared->messages, shared->bytes, 0};
   return shape_of(&terms, shape) == 0 && shape->total() <= bytes;
 }
 
-int make_membership(Shared* shared, const Shape& shape, smelt_membership** out) {
+int make_membership(Shared* shared, const MembershipShape& shape, smelt_membership** out) {
   auto* made = make_object<smelt_membership>(0);
   if (!made) return -ENOMEM;
   Refusal why;
@@ -71,13 +69,6 @@ int make_membership(Shared* shared, const Shape& shape, smelt_membership** out) 
   *out = made;
   return 0;
 }
-
-struct Ticket {
-  uint64_t name;
-  int32_t process, descriptor;
-  uint64_t bytes;
-};
-static_assert(sizeof(Ticket) == sizeof(smelt_member_ticket));
 
 // --- places
 
@@ -93,9 +84,7 @@ bool set_free(Place& place, State state) {
 bool take(Place& place, State* mine) {
   State state{place.state.load(std::memory_order_acquire)};
   if (!state.is(kFree)) {
-    if (state.process() == os::process_id() ||
-        !os::process_gone(state.process(), place.started.load(std::memory_order_relaxed)))
-      return false;
+    if (!place::is_gone(state.process(), place.started.load(std::memory_order_relaxed))) return false;
     if (state.is(kTaken) && !place.state.compare_exchange_strong(state.word, state.as(kOut).word,
                                                                  std::memory_order_acq_rel, std::memory_order_relaxed))
       return false;
@@ -116,30 +105,30 @@ void give_up_place(Member& member) {
   wake_sleepers(member.shared->received);
 }
 
-// Waits for room, as a member that has nothing to receive.
-int enter(Member& member, int64_t timeout_ns) {
-  const int64_t began = os::now_ns();
-  for (;;) {
+// Comes into the view, as a member that has nothing to receive: when there is room.
+struct Entering : place::Waiter {
+  Member& member;
+  explicit Entering(Member& member) : member(member) {}
+
+  int look() {
     uint64_t at = 0;
     const int result = make_view(member, Change::kJoin, &at);
     // As of the position that we have come to, or of that before our own view.
     member.view = member.head;
     member.next = result == 0 ? at : member.scanned;
-    if (result != -EAGAIN) return result == 0 && is_out(member) ? -ESTALE : result;
-    if (is_out(member)) return -ESTALE;
-    const int64_t now = os::now_ns();
-    if (timeout_ns >= 0 && now - began >= timeout_ns) return -ETIMEDOUT;
-    look_after_holder(member, now);
-    os::yield_cpu();
-    Bell& bell = member.shared->received;
-    const uint32_t word = bell.wake.load(std::memory_order_acquire);
-    bell.sleepers.store(1, std::memory_order_relaxed);
-    os::futex_wait(&bell.wake, word, typical(ThresholdId::kBlindSlice));
+    return (result == 0 || result == -EAGAIN) && is_out(member) ? -ESTALE : result;
   }
+  void watch(int64_t now) { look_after_holder(member, now); }
+};
+
+int enter(Member& member, int64_t timeout_ns) {
+  // Each look is a new view: no spinning.
+  constexpr WaitPolicy kAsleep{0, 0};
+  return place::wait({kAsleep, timeout_ns, false}, member.shared->received, Entering(member));
 }
 
 // Mending takes less than 64 n^2 + 4096 n bytes and a megabyte, of which only the used part costs anything.
-size_t member_bytes(const Shape& shape) {
+size_t member_bytes(const MembershipShape& shape) {
   const size_t n = shape.places;
   return (size_t{1} << 20) + n * n * 64 + n * 4096 + shape.outbox() * sizeof(uint64_t);
 }
@@ -151,97 +140,81 @@ using namespace smelt;
 using namespace smelt::members;
 
 size_t smelt_membership_size(const smelt_member_terms* terms) {
-  Shape shape;
+  MembershipShape shape;
   return shape_of(terms, &shape) == 0 ? shape.total() : 0;
 }
 
 int smelt_membership_init(void* memory, size_t bytes, const smelt_member_terms* terms) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = shape_of(terms, &shape)) return error;
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || bytes < shape.total())
     return -EINVAL;
-  write_empty(memory, shape, terms->patience_ns, 0);
+  write_empty(memory, shape, terms->patience_ns);
   return 0;
 }
 
 int smelt_membership_open(void* memory, size_t bytes, smelt_membership** membership) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || !membership) return -EINVAL;
-  Shape shape;
+  MembershipShape shape;
   auto* shared = static_cast<Shared*>(memory);
   return read_shape(shared, bytes, &shape) ? make_membership(shared, shape, membership) : -EPROTO;
 }
 
 int smelt_membership_create(const smelt_member_terms* terms, smelt_membership** membership) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = membership ? shape_of(terms, &shape) : -EINVAL) return error;
-  void* memory = os::map_pages(shape.total());
-  if (!memory) return -ENOMEM;
-  smelt_membership* made = nullptr;
-  if (const int error = make_membership(write_empty(memory, shape, terms->patience_ns, 0), shape, &made)) {
-    os::unmap_pages(memory, shape.total());
+  place::SharedObject object;
+  if (const int error = object.make_for_threads(shape.total())) return error;
+  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  if (const int error = make_membership(shared, shape, membership)) {
+    object.discard();
     return error;
   }
-  made->threads = true;
-  made->mapped = shape.total();
-  *membership = made;
+  (*membership)->object = object;
   return 0;
 }
 
 int smelt_membership_create_shared(const smelt_member_terms* terms, smelt_member_ticket* ticket,
                                    smelt_membership** membership) {
-  Shape shape;
+  MembershipShape shape;
   if (const int error = ticket && membership ? shape_of(terms, &shape) : -EINVAL) return error;
-  const size_t bytes = shape.total();
-  const int descriptor = os::create_memory_file("smelt-members", bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  void* memory = os::take_pages(descriptor, 0, bytes) == 0 ? os::map_file(descriptor, bytes) : nullptr;
-  smelt_membership* made = nullptr;
-  const Ticket told{os::random_number(), os::process_id(), descriptor, bytes};
-  if (!memory || make_membership(write_empty(memory, shape, terms->patience_ns, told.name), shape, &made) != 0) {
-    if (memory) os::unmap_pages(memory, bytes);
-    os::close_file(descriptor);
+  place::SharedObject object;
+  place::ObjectTicket told;
+  if (const int error = object.make_for_processes("smelt-members", shape.total(), &told)) return error;
+  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  if (make_membership(shared, shape, membership) != 0) {
+    object.discard();
     return -ENOMEM;
   }
-  made->mapped = bytes;
-  made->descriptor = descriptor;
-  std::memcpy(ticket, &told, sizeof told);
-  *membership = made;
+  (*membership)->object = object;
+  object.issue(told, ticket);
   return 0;
 }
 
 int smelt_membership_attach(const smelt_member_ticket* ticket, smelt_membership** membership) {
   if (!ticket || !membership) return -EINVAL;
-  Ticket told;
-  std::memcpy(&told, ticket, sizeof told);
-  const int descriptor = os::open_memory_file(told.process, told.descriptor, told.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  void* memory = told.bytes >= sizeof(Shared) ? os::map_file(descriptor, told.bytes) : nullptr;
-  os::close_file(descriptor);
-  if (!memory) return -ENOTSUP;
-  auto* shared = static_cast<Shared*>(memory);
-  Shape shape;
-  const bool ours = read_shape(shared, told.bytes, &shape) && shared->name == told.name;
-  const int error = ours ? make_membership(shared, shape, membership) : -ENOTSUP;
-  if (error) {
-    os::unmap_pages(memory, told.bytes);
-    return error;
-  }
-  (*membership)->mapped = told.bytes;
-  return 0;
+  place::SharedObject object;
+  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
+  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  MembershipShape shape;
+  const int error = read_shape(shared, object.mapped, &shape) ? make_membership(shared, shape, membership) : -ENOTSUP;
+  if (error)
+    object.discard();
+  else
+    (*membership)->object = object;
+  return error;
 }
 
 void smelt_membership_free(smelt_membership* membership) {
   if (!membership) return;
-  if (membership->descriptor >= 0) os::close_file(membership->descriptor);
-  if (membership->mapped != 0) os::unmap_pages(membership->shared, membership->mapped);
+  membership->object.discard();
   unload_profile(&membership->profile);
   free_object(membership);
 }
 
 int smelt_member_join(smelt_membership* membership, int place, int cpu, int64_t timeout_ns, smelt_member** member) {
   if (!membership || !member || place < SMELT_MEMBER_ANY || cpu < SMELT_MEMBER_ANY) return -EINVAL;
-  const Shape& shape = membership->shape;
+  const MembershipShape& shape = membership->shape;
   if (place >= static_cast<int>(shape.places)) return -EINVAL;
   auto* made = make_object<smelt_member>(member_bytes(shape));
   if (!made) return -ENOMEM;

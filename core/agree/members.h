@@ -40,7 +40,9 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
-#include "policy/wait.h"
+#include "place/object.h"
+#include "place/seat.h"
+#include "place/wait.h"
 #include "profile/profile.h"
 #include "transport/line.h"
 
@@ -86,9 +88,7 @@ struct Latest {
 
 // --- memory
 
-struct Shared {
-  uint64_t format = 0;  // kFormat, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+struct Shared : place::Head {
   uint32_t places = 0;
   uint32_t messages = 0;
   uint64_t bytes = 0;
@@ -108,7 +108,7 @@ struct alignas(kLineBytes) Place {
 };
 
 // The sizes that a membership is made for, and the layout that follows.
-struct Shape {
+struct MembershipShape {
   uint32_t places = 0, messages = 0;
   size_t bytes = 0;
 
@@ -134,11 +134,9 @@ struct View {
 
 struct Membership : Object {
   Shared* shared = nullptr;
-  Shape shape;
+  MembershipShape shape;
   int64_t patience_ns = -1;
-  bool threads = false;  // made for threads of this process: membarrier reaches all of them
-  size_t mapped = 0;     // 0: the caller's memory
-  int descriptor = -1;   // the creator's, of a shared one
+  place::SharedObject object;
   Profile profile;
 };
 
@@ -150,7 +148,7 @@ struct Member : Object {
   Word* log = nullptr;
   Word* outboxes = nullptr;
   Word* views = nullptr;
-  Shape shape;
+  MembershipShape shape;
   uint32_t ring = 0, laps = 0;  // words of the log, and the logarithm of that
   uint32_t me = 0;
   State state{0};  // equals places[me].state as long as nobody has taken us out

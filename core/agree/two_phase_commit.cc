@@ -38,8 +38,7 @@
 #include <cstring>
 #include <new>
 
-#include "agree/place.h"
-#include "agree/wait.h"
+#include "agree/meeting.h"
 
 using namespace smelt;
 using namespace smelt::agree;
@@ -89,7 +88,7 @@ constexpr Protocol kTwoPhaseCommit{
 
 }  // namespace
 
-struct smelt_two_phase_commit : Member {
+struct smelt_two_phase_commit : Participant {
   enum class Step : uint8_t { kIdle, kBegun, kVoted } step = Step::kIdle;
   bool yes = false;          // its vote
   uint64_t round = 0;        // under way, or the last
@@ -222,11 +221,11 @@ int check(const smelt_two_phase_commit* member, bool coordinator, Step step) {
 }
 
 int enter(void* memory, size_t bytes, unsigned index, int64_t timeout_ns, smelt_two_phase_commit** out) {
-  Shape shape;
-  if (const int error = shape_of_place(kTwoPhaseCommit, memory, bytes, &shape)) return error;
+  MeetingShape shape;
+  if (const int error = shape_of_meeting(kTwoPhaseCommit, memory, bytes, &shape)) return error;
   auto* member = make_object<smelt_two_phase_commit>(kMemberArena);
   if (!member) return -ENOMEM;
-  if (const int error = enter_place(memory, shape, index, timeout_ns, member)) {
+  if (const int error = enter_meeting(memory, shape, index, timeout_ns, member)) {
     free_object(member);
     return error;
   }
@@ -237,11 +236,11 @@ int enter(void* memory, size_t bytes, unsigned index, int64_t timeout_ns, smelt_
 }  // namespace
 
 size_t smelt_two_phase_commit_size(unsigned members, unsigned limit) {
-  return place_bytes(kTwoPhaseCommit, members, limit);
+  return meeting_bytes(kTwoPhaseCommit, members, limit);
 }
 
 int smelt_two_phase_commit_init(void* memory, size_t bytes, unsigned members, const smelt_tree* tree, unsigned limit) {
-  return write_place(kTwoPhaseCommit, memory, bytes, tree, members, limit);
+  return write_meeting(kTwoPhaseCommit, memory, bytes, tree, members, limit);
 }
 
 int smelt_two_phase_commit_open(void* memory, size_t bytes, unsigned index, int64_t timeout_ns,
@@ -259,19 +258,19 @@ int smelt_two_phase_commit_create(unsigned members, const smelt_tree* tree, unsi
 int smelt_two_phase_commit_create_shared(unsigned members, const smelt_tree* tree, unsigned limit, int64_t timeout_ns,
                                          smelt_two_phase_commit_ticket* ticket, smelt_two_phase_commit** member) {
   return ticket && member
-             ? create_first_member(kTwoPhaseCommit, tree, members, limit, timeout_ns, enter, ticket->word, member)
+             ? create_first_member(kTwoPhaseCommit, tree, members, limit, timeout_ns, enter, ticket, member)
              : -EINVAL;
 }
 
 int smelt_two_phase_commit_attach(const smelt_two_phase_commit_ticket* ticket, unsigned index, int64_t timeout_ns,
                                   smelt_two_phase_commit** member) {
-  return ticket && member && index != 0 ? attach_member(kTwoPhaseCommit, ticket->word, index, timeout_ns, enter, member)
+  return ticket && member && index != 0 ? attach_member(kTwoPhaseCommit, *ticket, index, timeout_ns, enter, member)
                                         : -EINVAL;
 }
 
 void smelt_two_phase_commit_free(smelt_two_phase_commit* member) {
   if (!member) return;
-  leave_place(member);
+  leave_meeting(member);
   free_object(member);
 }
 

@@ -8,31 +8,31 @@
 // A notice is a line (transport/line.h) with the data's places in it: hearing of them and knowing them is one transfer.
 // It is written anew only when all are at the even epoch, when nobody looks at it any more.
 //
-// Waiting is that of queues (queue/wait.cc): spin, yield, sleep, until the time is over. A sleeper sleeps in slices:
-// the ring of a writer that did not see it is missed for so long at most.
-#include <algorithm>
-#include <cerrno>
-
-#include "base/os/os.h"
+// Waiting is that of queues (place/wait.h).
 #include "context/seat.h"
+#include "place/seat.h"
+#include "place/wait.h"
 
 namespace smelt::context {
 namespace {
-
-constexpr int64_t kSlice = typical(ThresholdId::kBlindSlice);
 
 void post_next(Seat& seat) {
   ++seat.epoch;
   post(seat.notices[seat.me], seat.epoch, seat.policy.order);
 }
 
-// Do we run where the other last waited? Then it cannot run while we spin. Hints, all of it: relaxed.
-bool on_one_cpu(Bell& own, const Bell& theirs) {
-  const uint32_t here = os::current_cpu();
-  // Stored on change only: the line is read by others.
-  if (own.cpu.load(std::memory_order_relaxed) != here) own.cpu.store(here, std::memory_order_relaxed);
-  return here != ~0u && theirs.cpu.load(std::memory_order_relaxed) == here;
-}
+struct NoticeOf : place::Waiter {
+  Seat& seat;
+  const uint32_t whose;
+  NoticeOf(Seat& seat, uint32_t whose) : seat(seat), whose(whose) {}
+
+  int look() { return seat.look_at(whose); }
+  // relaxed: a hint
+  bool beside_another() {
+    const uint32_t here = place::note_cpu(seat.notices[seat.me].bell.cpu);
+    return here != place::kNowhere && seat.notices[whose].bell.cpu.load(std::memory_order_relaxed) == here;
+  }
+};
 
 }  // namespace
 
@@ -53,51 +53,11 @@ void leave(Seat& seat) {
   wake_sleepers(bell);
 }
 
+// Sleeps in slices, as if the writers were in other processes: for a slice at most the ring of a writer is missed that
+// did not see it.
 int wait_for_notice(Seat& seat) {
-  const WaitPolicy& policy = seat.policy;
-  Notice& notice = seat.notices[seat.awaited];
-  Bell& bell = notice.bell;
-  int64_t yield_ns = policy.yield_ns;
-  int result;
-  for (int i = 0; i < policy.burst; ++i) {
-    if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
-    if (policy.spin_ns == 0) break;
-    cpu_pause();
-  }
-  int64_t now = os::now_ns();
-  const auto after = [&now](int64_t ns) { return ns < 0 || ns > INT64_MAX - now ? INT64_MAX : now + ns; };
-  const int64_t deadline = after(seat.timeout_ns);
-  const int64_t spin_until = std::min(after(policy.spin_ns), deadline);
-  while (now < spin_until) {
-    if (on_one_cpu(seat.notices[seat.me].bell, bell)) {
-      yield_ns = policy.foreign_ns;
-      break;
-    }
-    for (int i = 0; i < policy.look; ++i) {
-      if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
-      cpu_pause();
-    }
-    now = os::now_ns();
-  }
-  const int64_t yield_until = std::min(after(yield_ns), deadline);
-  while (yield_ns > 0 && now < yield_until) {
-    os::yield_cpu();
-    if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
-    const int64_t back = os::now_ns();
-    const bool lost = back - now > policy.foreign_ns;  // to a thread that is not of ours
-    now = back;
-    if (lost) break;
-  }
-  for (;;) {
-    const uint32_t word = bell.wake.load(std::memory_order_acquire);
-    bell.sleepers.store(1, std::memory_order_relaxed);
-    full_fence();  // the store before the look that follows
-    if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
-    now = os::now_ns();
-    if (now >= deadline) return -ETIMEDOUT;
-    os::futex_wait(&bell.wake, word, deadline == INT64_MAX ? kSlice : std::min(deadline - now, kSlice));
-    if ((result = seat.look_at(seat.awaited)) != -EAGAIN) return result;
-  }
+  return place::wait({seat.policy, seat.timeout_ns, false}, seat.notices[seat.awaited].bell,
+                     NoticeOf(seat, seat.awaited));
 }
 
 }  // namespace smelt::context

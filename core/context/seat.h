@@ -56,9 +56,7 @@ struct alignas(kLineBytes) Notice {
 };
 inline constexpr uint64_t kGone = uint64_t{1} << 63;  // in an epoch: its seat is freed, and this was the last
 
-struct Shared {
-  uint64_t format = 0;  // kFormat, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+struct Shared : place::Head {
   uint32_t n = 0;
   uint32_t root = 0;
   // Seats that are not freed yet; of memory that is made for threads, the last unmaps it.
@@ -97,7 +95,7 @@ struct Seat : Object {
   static constexpr bool kStops = true;
 
   uint32_t n = 0, me = 0, root = 0;
-  bool threads = false;  // of one process: notices mean something
+  place::SharedObject object;  // of threads: notices mean something
   bool crowded = false;
   int64_t timeout_ns = -1;
   WaitPolicy policy;
@@ -108,8 +106,6 @@ struct Seat : Object {
   Fold* folds = nullptr;       // [n - 1] in the order of combining
   Shared* shared = nullptr;
   Notice* notices = nullptr;
-  size_t mapped = 0;
-  int descriptor = -1;  // the creator's, of shared ones
 
   size_t piece_bytes = 0;
   char* room = nullptr;      // [piece_bytes] for a message
@@ -295,7 +291,7 @@ inline bool are_as_long(const Seat& seat, size_t bytes) {
 
 // Is this much read and written where its callers have it? Only threads can.
 inline bool is_direct(const Seat& seat, size_t bytes) {
-  return seat.threads && bytes > typical(ThresholdId::kCopyExchange);
+  return seat.object.threads && bytes > typical(ThresholdId::kCopyExchange);
 }
 // ... by all of all, which meet by their notices? Of more participants these would be too many lines.
 inline bool is_direct_of_all(const Seat& seat, size_t bytes) {

@@ -7,8 +7,6 @@
 #include <cstring>
 #include <new>
 
-#include "base/os/os.h"
-#include "base/os/shared_memory.h"
 #include "context/seat.h"
 #include "team/context.h"
 
@@ -17,9 +15,10 @@ namespace {
 
 constexpr uint64_t kFormat = 0x31307461'65736d73;  // "smseat01": another layout has another number
 
-constexpr size_t in_lines(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+using place::in_lines;
+using place::within;
 
-struct Shape {
+struct SeatsShape {
   uint32_t n;
 
   uint32_t slots() const { return n > kLargeContext ? kSmallPieceSlots : kPieceSlots; }
@@ -34,26 +33,19 @@ struct Shape {
   size_t bytes() const { return queues_at() + (n - 1) * queue_bytes(); }
 };
 
-template <typename T>
-T* within(Shared* shared, size_t offset) {
-  return reinterpret_cast<T*>(reinterpret_cast<char*>(shared) + offset);
-}
-
 // The queue of the edge between `child` and its parent, which have ends 1 and 0.
-void* queue_of(Shared* shared, const Shape& shape, const Tree& tree, uint32_t child) {
+void* queue_of(Shared* shared, const SeatsShape& shape, const Tree& tree, uint32_t child) {
   const uint32_t i = child < tree.root ? child : child - 1;
   return within<char>(shared, shape.queues_at() + i * shape.queue_bytes());
 }
 
 // In zeroed memory, but for the contents of the caller's.
-int write(void* memory, const smelt_context& context, uint64_t name) {
+int write(void* memory, const smelt_context& context) {
   const Tree& tree = context.tree;
-  const Shape shape{tree.n};
+  const SeatsShape shape{tree.n};
   std::memset(memory, 0, shape.queues_at());
-  for (uint32_t i = 0; i < tree.n; ++i)
-    new (within<Notice>(static_cast<Shared*>(memory), shape.notices_at()) + i) Notice;
+  for (uint32_t i = 0; i < tree.n; ++i) new (within<Notice>(memory, shape.notices_at(), i)) Notice;
   auto* shared = new (memory) Shared;
-  shared->name = name;
   shared->n = tree.n;
   shared->root = tree.root;
   // relaxed: each reader hears of the seats from us, in a way that orders it.
@@ -71,7 +63,7 @@ int write(void* memory, const smelt_context& context, uint64_t name) {
 }
 
 // The tree that somebody wrote, in our own memory. 0; -EPROTO: it is none; -ENOMEM.
-int read_tree(Shared* shared, const Shape& shape, uint32_t root, Arena& arena, Tree* tree) {
+int read_tree(Shared* shared, const SeatsShape& shape, uint32_t root, Arena& arena, Tree* tree) {
   const uint16_t* const parents = within<uint16_t>(shared, shape.parents_at());
   const uint16_t* const order = within<uint16_t>(shared, shape.order_at());
   if (root >= shape.n) return -EPROTO;
@@ -125,13 +117,13 @@ void find_ways(Seat& seat, const Tree& tree) {
 }
 
 // An end of its own queue, which waits as the whole context must.
-int open_edge(Seat& seat, void* memory, const Shape& shape, unsigned end, uint32_t peer) {
+int open_edge(Seat& seat, void* memory, const SeatsShape& shape, unsigned end, uint32_t peer) {
   Edge& edge = seat.edges[seat.edge_count];
   const int error = smelt_queue_open(memory, shape.queue_bytes(), end, seat.timeout_ns, &edge.queue);
   if (error) return error;
   edge.peer = peer;
   edge.queue->policy = seat.policy;
-  edge.queue->threads = seat.threads;
+  edge.queue->object.threads = seat.object.threads;
   ++seat.edge_count;
   return 0;
 }
@@ -147,7 +139,7 @@ char* take(Arena& arena, size_t bytes) {
   return from;
 }
 
-int furnish(Seat& seat, const Shape& shape, const Tree& tree) {
+int furnish(Seat& seat, const SeatsShape& shape, const Tree& tree) {
   Arena& arena = seat.arena;
   seat.root = tree.root;
   seat.notices = within<Notice>(seat.shared, shape.notices_at());
@@ -170,10 +162,11 @@ int furnish(Seat& seat, const Shape& shape, const Tree& tree) {
 }
 
 // -EINVAL, -EPROTO, -EBUSY, -ENOMEM
-int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, bool threads, smelt_seat** out) {
+int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, const place::SharedObject& object,
+              smelt_seat** out) {
   // Looked at once: others write this memory too.
   if (bytes < sizeof(Shared) || shared->format != kFormat) return -EPROTO;
-  const Shape shape{shared->n};
+  const SeatsShape shape{shared->n};
   if (shape.n < 1 || shape.n > kMaxParticipants || shape.bytes() > bytes) return -EPROTO;
   if (me >= shape.n) return -EINVAL;
   MappedArena scratch(size_t{shape.n} * 4 * sizeof(uint16_t) + 64);
@@ -185,15 +178,13 @@ int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, boo
   auto* seat = make_object<smelt_seat>(shape.n * (sizeof(Edge) + sizeof(uint16_t) + sizeof(Fold)) + 1024 +
                                        2 * shape.piece_bytes() + (deepest + 1) * kDirectPiece);
   if (!seat) return -ENOMEM;
-  // relaxed: it only tells which of several comes first.
-  auto& taken = within<std::atomic<uint32_t>>(shared, shape.taken_at())[me];
-  if (taken.exchange(1, std::memory_order_relaxed) != 0) {
+  if (!place::take_seat(*within<std::atomic<uint32_t>>(shared, shape.taken_at(), me))) {
     free_object(seat);
     return -EBUSY;
   }
   seat->n = shape.n;
   seat->me = me;
-  seat->threads = threads;
+  seat->object = object;
   seat->crowded = shape.n > usable_cpus();
   seat->timeout_ns = timeout_ns;
   seat->policy = wait_policy(seat->crowded, shape.n);
@@ -208,13 +199,6 @@ int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, boo
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT == 0; }
-
-struct Ticket {
-  uint64_t name;
-  int32_t process, descriptor;
-  uint64_t bytes;
-};
-static_assert(sizeof(Ticket) == sizeof(smelt_seat_ticket));
 
 }  // namespace
 
@@ -246,38 +230,37 @@ int wait(Seat& seat) {
 using namespace smelt;
 using namespace smelt::context;
 
-size_t smelt_seats_size(const smelt_context* context) { return context ? Shape{context->tree.n}.bytes() : 0; }
+size_t smelt_seats_size(const smelt_context* context) { return context ? SeatsShape{context->tree.n}.bytes() : 0; }
 
 int smelt_seats_init(void* memory, size_t bytes, const smelt_context* context) {
   if (!context || !memory || !is_aligned(memory) || bytes < smelt_seats_size(context)) return -EINVAL;
-  return write(memory, *context, 0);
+  return write(memory, *context);
 }
 
 int smelt_seat_open(void* memory, size_t bytes, unsigned participant, int64_t timeout_ns, smelt_seat** seat) {
   if (!memory || !is_aligned(memory) || !seat) return -EINVAL;
-  return make_seat(static_cast<Shared*>(memory), bytes, participant, timeout_ns, false, seat);
+  return make_seat(static_cast<Shared*>(memory), bytes, participant, timeout_ns, {}, seat);
 }
 
 int smelt_seats_create(const smelt_context* context, int64_t timeout_ns, smelt_seat** seats) {
   if (!context || !seats) return -EINVAL;
   const uint32_t n = context->tree.n;
-  const size_t bytes = smelt_seats_size(context);
-  void* memory = os::map_pages(bytes);
-  if (!memory) return -ENOMEM;
+  place::SharedObject object;
+  if (const int failed = object.make_for_threads(smelt_seats_size(context))) return failed;
   smelt_seat* made[kMaxParticipants];
   uint32_t count = 0;
-  int error = write(memory, *context, 0);
-  for (; !error && count < n; ++count) {
-    error = make_seat(static_cast<Shared*>(memory), bytes, count, timeout_ns, true, &made[count]);
-    if (error) break;
-    made[count]->mapped = bytes;
+  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  int error = write(shared, *context);
+  while (!error && count < n) {
+    error = make_seat(shared, object.mapped, count, timeout_ns, object, &made[count]);
+    if (!error) ++count;
   }
   if (error) {
     while (count-- > 0) {
       close_edges(*made[count]);
       free_object(made[count]);
     }
-    os::unmap_pages(memory, bytes);
+    object.discard();
     return error;
   }
   std::copy(made, made + n, seats);
@@ -287,54 +270,34 @@ int smelt_seats_create(const smelt_context* context, int64_t timeout_ns, smelt_s
 int smelt_seats_create_shared(const smelt_context* context, int64_t timeout_ns, smelt_seat_ticket* ticket,
                               smelt_seat** seat) {
   if (!context || !ticket || !seat) return -EINVAL;
-  const size_t bytes = smelt_seats_size(context);
-  const int descriptor = os::create_memory_file("smelt-seats", bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  void* memory = os::take_pages(descriptor, 0, bytes) == 0 ? os::map_file(descriptor, bytes) : nullptr;
-  const Ticket told{os::random_number(), os::process_id(), descriptor, bytes};
-  int error = memory ? write(memory, *context, told.name) : -ENOMEM;
-  smelt_seat* made = nullptr;
-  if (!error) error = make_seat(static_cast<Shared*>(memory), bytes, 0, timeout_ns, false, &made);
+  place::SharedObject object;
+  place::ObjectTicket told;
+  if (const int failed = object.make_for_processes("smelt-seats", smelt_seats_size(context), &told)) return failed;
+  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  int error = write(shared, *context);
+  if (!error) error = make_seat(shared, object.mapped, 0, timeout_ns, object, seat);
   if (error) {
-    if (memory) os::unmap_pages(memory, bytes);
-    os::close_file(descriptor);
+    object.discard();
     return error;
   }
-  made->mapped = bytes;
-  made->descriptor = descriptor;
-  std::memcpy(ticket, &told, sizeof told);
-  *seat = made;
+  object.issue(told, ticket);
   return 0;
 }
 
 int smelt_seat_attach(const smelt_seat_ticket* ticket, unsigned participant, int64_t timeout_ns, smelt_seat** seat) {
   if (!ticket || !seat || participant == 0) return -EINVAL;
-  Ticket told;
-  std::memcpy(&told, ticket, sizeof told);
-  const int descriptor = os::open_memory_file(told.process, told.descriptor, told.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  void* memory = told.bytes >= sizeof(Shared) ? os::map_file(descriptor, told.bytes) : nullptr;
-  os::close_file(descriptor);
-  if (!memory) return -ENOTSUP;
-  auto* shared = static_cast<Shared*>(memory);
-  int error = shared->name == told.name ? 0 : -ENOTSUP;
-  if (!error) error = make_seat(shared, told.bytes, participant, timeout_ns, false, seat);
-  if (error) {
-    os::unmap_pages(memory, told.bytes);
-    return error == -EPROTO ? -ENOTSUP : error;
-  }
-  (*seat)->mapped = told.bytes;
-  return 0;
+  place::SharedObject object;
+  if (const int failed = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return failed;
+  const int error =
+      make_seat(reinterpret_cast<Shared*>(object.memory), object.mapped, participant, timeout_ns, object, seat);
+  if (error) object.discard();
+  return error == -EPROTO ? -ENOTSUP : error;
 }
 
 void smelt_seat_free(smelt_seat* seat) {
   if (!seat) return;
   close_edges(*seat);
-  if (seat->threads) leave(*seat);
-  if (seat->descriptor >= 0) os::close_file(seat->descriptor);
-  // acq_rel: the last of the threads unmaps memory that all of them have left.
-  const bool last = seat->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (seat->mapped != 0 && (last || !seat->threads)) os::unmap_pages(seat->shared, seat->mapped);
+  if (seat->object.threads) leave(*seat);
+  seat->object.leave(seat->shared->users);
   free_object(seat);
 }

@@ -8,7 +8,8 @@
 //           arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.h)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/reduction.h"
 
 namespace smelt {
@@ -129,16 +130,42 @@ int allreduce(Way way, const Reduction& job) {
   return way.template run<AllreduceBlocks<ReduceBlocks>>(job);
 }
 
-}  // namespace
-
-int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
-                    const smelt_fold& fold) {
+[[gnu::noinline]] int run_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
+                                    const smelt_fold& fold) {
   group.begin(elements * fold.element_bytes);
   return allreduce(Running{group}, {in, out, elements, fold, kEverybody});
 }
-int start_allreduce(Group& group, Pending& place, size_t elements) {
-  return allreduce(Starting{group, place, elements * place.fold.element_bytes},
-                   {place.in, place.out, elements, place.fold, kEverybody});
+
+struct AllreduceCall : FoldForAll {
+  int run(Group& group) const { return run_allreduce(group, *in, *out, elements, *fold); }
+  int start(Group& group, Pending& place) const {
+    place.in = *in, place.out = *out, place.fold = *fold;
+    return allreduce(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, kEverybody});
+  }
+};
+
+}  // namespace
+
+void allreduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
+  const bool blocks = group.n > kBlockSize;
+  if (group.n == 2) table->add(kPairBytes, "inline, both operands in one line");
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s%s",
+             Combining(group, blocks ? "in blocks of 16" : "by everybody", blocks ? tree : "").text,
+             blocks ? ", then broadcast" : "");
+  add_long(group, SMELT_COLLECTIVE_ALLREDUCE, Combining(group, "everybody", ""), table);
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                          const smelt_fold* fold) {
+  return blocking(group, AllreduceCall{{in, out, elements, fold}});
+}
+int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                                const smelt_fold* fold, smelt_request* request) {
+  return started(group, request, AllreduceCall{{in, out, elements, fold}});
+}

@@ -14,7 +14,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 
@@ -155,39 +156,21 @@ struct AlltoallShelf : Machine {
   }
 };
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
-struct AlltoallSingle : Machine {
-  const Rows job;
-  bool served = false;
-  ExchangeNotices notices;
-
-  explicit AlltoallSingle(const Rows& job) : job(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        notices.all[group.me] = {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        job.keep_own(group.me);
-        for (uint32_t t = 0; t < group.n - 1; ++t) {
-          const uint32_t i = Rows::sender(group, t);
-          note(read_from(group.introduction(i), job.block(i), notices.all[i].in + group.me * job.bytes, job.bytes),
-               &error);
-        }
-        // Nobody may go on before all have read.
-        group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+struct AlltoallWork : InOnePiece {
+  using Job = Rows;
+  static Notice notice(const Group& group, const Rows& job) {
+    return {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
+  }
+  static void copy(Group& group, const Rows& job, const Notice* all, int* error) {
+    job.keep_own(group.me);
+    for (uint32_t t = 0; t < group.n - 1; ++t) {
+      const uint32_t i = Rows::sender(group, t);
+      note(read_from(group.introduction(i), job.block(i), all[i].in + group.me * job.bytes, job.bytes), error);
     }
-    return true;
   }
 };
 
-using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallSingle>;
+using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallWork>;
 
 template <typename Way>
 int alltoall(Way way, const Rows& job) {
@@ -195,16 +178,40 @@ int alltoall(Way way, const Rows& job) {
   return way.template run<AlltoallLong>(way.group, job);
 }
 
-}  // namespace
-
-int group_alltoall(Group& group, const void* in, void* out, size_t bytes) {
-  const Rows job{static_cast<const char*>(in), static_cast<char*>(out), bytes};
+[[gnu::noinline]] int run_alltoall(Group& group, const Rows& job) {
   group.begin(job.stream_bytes(group));
   return alltoall(Running{group}, job);
 }
-int start_alltoall(Group& group, Pending& place, size_t bytes) {
-  const Rows job{static_cast<const char*>(place.in.base), static_cast<char*>(place.out.base), bytes};
-  return alltoall(Starting{group, place, job.stream_bytes(group)}, job);
+
+struct AlltoallCall {
+  const void* in;
+  void* out;
+  size_t bytes;
+
+  Rows rows() const { return {static_cast<const char*>(in), static_cast<char*>(out), bytes}; }
+  int check(const smelt_group* group) const { return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0; }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return rows().keep_own(0), 0; }
+  int run(Group& group) const { return run_alltoall(group, rows()); }
+  int start(Group& group, Pending& place) const {
+    return alltoall(Starting{group, place, rows().stream_bytes(group)}, rows());
+  }
+};
+
+}  // namespace
+
+void alltoall_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
+            kInlineBytes / (group.n - 1));
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
+  return blocking(group, AlltoallCall{in, out, bytes});
+}
+int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
+  return started(group, request, AlltoallCall{in, out, bytes});
+}

@@ -2,7 +2,8 @@
 //
 // A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing
 // is reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 
 namespace smelt {
 namespace {
@@ -63,15 +64,38 @@ int barrier(Way way) {
   return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
 }
 
+[[gnu::noinline]] int run_barrier(Group& group) {
+  group.begin_barrier();
+  barrier(Running{group});
+  return 0;
+}
+
+struct BarrierCall {
+  static int check(const smelt_group* group) { return group ? 0 : -EINVAL; }
+  static bool is_nothing(const Group&) { return false; }
+  static int alone() { return 0; }
+  static int run(Group& group) { return run_barrier(group); }
+  static int start(Group& group, Pending& place) {
+    place.is_barrier = true;
+    return barrier(Starting{group, place});
+  }
+};
+
 }  // namespace
 
-int group_barrier(Group& group) {
-  group.begin_barrier();
-  return barrier(Running{group});
-}
-int start_barrier(Group& group, Pending& place) {
-  place.is_barrier = true;
-  return barrier(Starting{group, place});
+void barrier_table(const Group& group, Table* table) {
+  const GroupPlan& plan = group.plan;
+  if (plan.barrier_predicted > 0)
+    table->add(UINT64_MAX, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
+  else
+    table->add(UINT64_MAX, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_barrier(smelt_group* group) { return blocking(group, BarrierCall{}); }
+int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
+  return started(group, request, BarrierCall{});
+}

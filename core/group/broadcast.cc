@@ -15,7 +15,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 
@@ -271,16 +272,44 @@ int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t r
   return broadcast_any(group, data, bytes, root, false);
 }
 
-}  // namespace
-
-int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
+[[gnu::noinline]] int run_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
   group.begin(0);
   if (bytes > kInlineBytes) return broadcast_long(group, data, bytes, root);
   return Running{group}.run<BroadcastInline>(data, bytes, root);
 }
-int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  if (bytes > kInlineBytes) return Starting{group, place}.run<BroadcastAny>(place.in, bytes, root, false);
-  return Starting{group, place}.run<BroadcastStarted>(place.in, bytes, root);
+
+struct BroadcastCall {
+  const smelt_data* data;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const { return !group || !data || root >= group->n ? -EINVAL : 0; }
+  bool is_nothing(const Group& group) const { return group.n == 1 || bytes == 0; }
+  static int alone() { return 0; }
+  int run(Group& group) const { return run_broadcast(group, *data, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.in = *data;
+    if (bytes > kInlineBytes) return Starting{group, place}.run<BroadcastAny>(place.in, bytes, root, false);
+    return Starting{group, place}.run<BroadcastStarted>(place.in, bytes, root);
+  }
+};
+
+}  // namespace
+
+void broadcast_table(const Group& group, Table* table) {
+  char pattern[40];
+  plan_route(group, 0, pattern, sizeof pattern);
+  add_moves(group, SMELT_COLLECTIVE_BROADCAST, pattern, table);
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root) {
+  return blocking(group, BroadcastCall{data, bytes, root});
+}
+int smelt_group_start_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root,
+                                smelt_request* request) {
+  return started(group, request, BroadcastCall{data, bytes, root});
+}

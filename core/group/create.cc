@@ -63,7 +63,7 @@ constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint
 }  // namespace
 
 // Step 2. The pages of the desk are taken by their owner, on its NUMA node.
-int take_seat(Group& group, const Ticket& ticket) {
+int take_seat(Group& group, const BlockTicket& ticket) {
   if (group.me != 0) {
     if (const int error = attach_block(ticket, group_bytes(group.n), &group.block)) return error;
   }
@@ -80,7 +80,7 @@ int take_seat(Group& group, const Ticket& ticket) {
   return 0;
 }
 
-int offer(uint32_t n, Block* block, Ticket* ticket) {
+int offer(uint32_t n, Block* block, BlockTicket* ticket) {
   const int error = allocate_block(group_bytes(n), n, static_cast<uint64_t>(options().shm_mb) << 20, block, ticket);
   if (error) return error;
   auto* const front = reinterpret_cast<Front*>(block->address);
@@ -113,9 +113,9 @@ namespace {
 // Steps 1 to 3. `error` is what this participant has to bring in already: it must not stay away, the others wait for
 // it.
 int join(Group& group, int error) {
-  Ticket ticket;
+  BlockTicket ticket;
   if (group.me == 0 && !error) error = offer(group.n, &group.block, &ticket);
-  if (error) ticket = Ticket{};
+  if (error) ticket = BlockTicket{};
   if (group.host.broadcast(group.host.context, &ticket, sizeof ticket) != 0) return -EIO;
   if (!error) error = ticket.segment ? take_seat(group, ticket) : -ENOMEM;
   const auto version = static_cast<int64_t>(settings_hash());
@@ -231,7 +231,7 @@ bool Group::agree_on_shelves() {
     shelf_agreement = Agreement::kOffered;
     if (me == 0) {
       Block made;
-      Ticket ticket;
+      BlockTicket ticket;
       const bool ok = allocate_block(shelves_bytes(n), n, 0, &made, &ticket) == 0;
       if (ok) shelf_block = made, front->shelf = ticket;
       front->shelf_offer.store(ok ? 1 : 2, std::memory_order_release);

@@ -11,9 +11,9 @@ smelt_group* make_group(uint32_t n);
 void free_memory(smelt_group* group);
 
 // The leader's: a block for a group of n. 0 or -ENOMEM.
-int offer(uint32_t n, Block* block, Ticket* ticket);
+int offer(uint32_t n, Block* block, BlockTicket* ticket);
 // Of each member that has been told the ticket: the block is mapped, and our desk and introduction are in it.
-int take_seat(Group& group, const Ticket& ticket);
+int take_seat(Group& group, const BlockTicket& ticket);
 // When all have; `error` as all have agreed on. Leaves nothing of the group where it returns an error.
 int complete_group(smelt_group* group, int error);
 

@@ -20,7 +20,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/single_copy.h"
 
 namespace smelt {
@@ -369,17 +370,46 @@ struct ExchangeAny : Machine {
   }
 };
 
+bool is_list(const Group& group, const List& list) {
+  if (!list.blocks && list.count > 0) return false;
+  for (size_t i = 0; i < list.count; ++i)
+    if (list.blocks[i].peer >= group.n || (i > 0 && list.blocks[i - 1].peer > list.blocks[i].peer)) return false;
+  return true;
+}
+
+struct ExchangeCall {
+  Lists lists;
+
+  int check(const smelt_group* group) const {
+    return !group || !is_list(*group, lists.out) || !is_list(*group, lists.in) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return false; }
+  int alone() const { return keep_own(lists, 0) ? 0 : -EMSGSIZE; }
+  int run(Group& group) const {
+    group.begin(0);
+    return Running{group}.run<ExchangeAny>(lists);
+  }
+  int start(Group& group, Pending& place) const { return Starting{group, place}.run<ExchangeAny>(lists); }
+};
+
 }  // namespace
 
-int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming) {
-  const Lists job{{out, outgoing}, {in, incoming}};
-  if (group.n == 1) return keep_own(job, 0) ? 0 : -EMSGSIZE;
-  group.begin(0);
-  return Running{group}.run<ExchangeAny>(job);
-}
-int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
-                   size_t incoming) {
-  return Starting{group, place}.run<ExchangeAny>(Lists{{out, outgoing}, {in, incoming}});
+// Sizes: of the longest of all messages, short where all of a participant's together are.
+void exchange_table(const Group& group, Table* table) {
+  const uint64_t table_bytes = uint64_t{group.n} * sizeof(ShortEntry);
+  const uint64_t upto_inline = table_bytes < kInlineBytes ? (kInlineBytes - table_bytes) / (group.n - 1) : 0;
+  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                         size_t incoming) {
+  return blocking(group, ExchangeCall{{{out, outgoing}, {in, incoming}}});
+}
+int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
+                               size_t incoming, smelt_request* request) {
+  return started(group, request, ExchangeCall{{{out, outgoing}, {in, incoming}}});
+}

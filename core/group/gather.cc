@@ -2,110 +2,63 @@
 //
 //   inline  up to 280 bytes of each, in lines that carry their own flags: everybody writes its own, the root reads all
 //   shelf   the same over the shelves, in pieces
-//   single  longer ones go straight from memory to memory (rooted.h)
+//   single  longer ones go straight from memory to memory (rooted_copy.h)
 //
 // There is no tree, for the reason that allgather.cc gives: n - 1 blocks have to come to the root in any case, and a
 // participant that passed one on would only copy it once more. Nobody waits for the root to read; a sender may be up to
 // kRing calls, or kPieceRing pieces, ahead.
-#include "group/rooted.h"
+#include "group/describe.h"
+#include "group/rooted_copy.h"
 
 namespace smelt {
 namespace {
 
-struct GatherInline : Machine {
-  static constexpr int kRooms = 1;
-  char* const room;
-  const Rooted job;
-  const void* from = nullptr;
-  uint32_t k = 1;
-
-  GatherInline(InlineRoom* rooms, const Rooted& job) : room(rooms[0].bytes), job(job) {}
-
-  template <typename How>
-  [[gnu::always_inline]] bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        if (group.me != job.root) {
-          from = packed_view(job.own, 0, job.bytes, room);
-          SMELT_AWAIT(how.put(group.desk().up, from, job.bytes));
-        } else {
-          job.keep_own(Towards::kRoot);
-          for (; k < group.n; ++k) {
-            SMELT_AWAIT(get(how, Rooted::neighbour(group, k)));
-          }
-          group.settled = group.episode - 1;  // every participant has been heard, so each has finished everything
-                                              // before
-        }
-        group.finish();
-    }
-    return true;
-  }
-
- private:
-  template <typename How>
-  [[gnu::always_inline]] bool get(How how, uint32_t i) {
-    char* const to = job.block(i);
-    const void* const from = how.get(i, how.group.desks[i].up, job.bytes, to);
-    if (!from) return false;
-    if (from != to) copy_inline(to, from, job.bytes);
-    return true;
-  }
-};
-
-struct GatherShelf : Machine {
-  const Rooted job;
-  const Pieces pieces;
-  uint64_t number = 0, piece = 0;
-  size_t offset = 0, length = 0;
-  uint32_t k = 1;
-
-  GatherShelf(InlineRoom*, const Group& group, const Rooted& job) : job(job), pieces(job.bytes, 1, group.piece_bytes) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        if (group.me == job.root) job.keep_own(Towards::kRoot);
-        for (; number < pieces.count; ++number) {
-          piece = group.pieces++;
-          offset = number * pieces.elements, length = pieces.in(number, job.bytes);
-          if (group.me != job.root) {
-            SMELT_AWAIT(how.piece_free(piece));
-            pack(job.own, offset, length, group.up_piece(group.me, piece));
-            group.fill(&Desk::filled_up, piece);
-          } else {
-            for (k = 1; k < group.n; ++k) {
-              SMELT_AWAIT(how.filled(Rooted::neighbour(group, k), &Desk::filled_up, piece));
-              std::memcpy(job.block(Rooted::neighbour(group, k)) + offset,
-                          group.up_piece(Rooted::neighbour(group, k), piece), length);
-            }
-          }
-          group.consume(piece);
-        }
-    }
-    return true;
-  }
-};
-
-using GatherLong = LongMessage<SMELT_COLLECTIVE_GATHER, GatherShelf, RootedSingle<Towards::kRoot>>;
+using Gathering = Rooted<EqualRow>;
+using GatherLong = LongMessage<SMELT_COLLECTIVE_GATHER, CollectShelf<Gathering>, CopyRooted<Towards::kRoot>>;
 
 template <typename Way>
-int gather(Way way, const Rooted& job) {
-  if (job.bytes <= kInlineBytes) return way.template run<GatherInline>(job);
+int gather(Way way, const Gathering& job) {
+  if (job.bytes <= kInlineBytes) return way.template run<CollectInline<Gathering>>(job);
   return way.template run<GatherLong>(way.group, job);
 }
 
+[[gnu::noinline]] int run_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
+  group.begin(bytes);
+  return gather(Running{group}, {in, bytes, {static_cast<char*>(out), bytes}, root});
+}
+
+struct GatherCall {
+  const smelt_data* in;
+  void* out;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(*in, at(out), bytes); }
+  int run(Group& group) const { return run_gather(group, *in, out, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.in = *in;
+    return gather(Starting{group, place, bytes}, {place.in, bytes, {static_cast<char*>(out), bytes}, root});
+  }
+};
+
 }  // namespace
 
-int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
-  group.begin(bytes);
-  return gather(Running{group}, {in, static_cast<char*>(out), bytes, root});
-}
-int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  return gather(Starting{group, place, bytes}, {place.in, static_cast<char*>(place.out.base), bytes, root});
+void gather_table(const Group& group, Table* table) {
+  add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
+  return blocking(group, GatherCall{in, out, bytes, root});
+}
+int smelt_group_start_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root,
+                             smelt_request* request) {
+  return started(group, request, GatherCall{in, out, bytes, root});
+}

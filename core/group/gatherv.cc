@@ -11,12 +11,8 @@
 //
 // With single copy only the owner of a block that is read waits for the root. The others wait for flow control alone: a
 // sender may be kPieceRing calls ahead.
-#include <algorithm>
-#include <cerrno>
-
-#include "group/engine.h"
-#include "group/fold.h"
-#include "group/single_copy.h"
+#include "group/describe.h"
+#include "group/rows.h"
 
 namespace smelt {
 namespace {
@@ -26,27 +22,40 @@ constexpr uint64_t kGreatestLimit = 1 << 20;
 // Instead of an address: the block lies on the shelf already.
 constexpr uint64_t kAhead = 0;
 
-// A gatherv, as its caller put it. `row` and `blocks` are the root's.
-struct Collecting {
-  const char* own;  // our block
-  size_t bytes;     // of it
-  char* row;
-  const smelt_place* blocks;
-  uint32_t root;
+// The longest block that is copied to the shelf before the root is told of it.
+uint64_t sent_ahead(const Group& group) {
+  return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
+}
 
-  char* block(uint32_t i) const { return row + blocks[i].offset; }
+// A gatherv, as its caller put it. row.most is known once everybody has told its length.
+struct Gathering : Rooted<VariousRow> {
+  // So many bytes of somebody's go over the shelf: those of a block that is not in its lines. Nobody has gone on since
+  // it told the length.
+  size_t length(const Group& group, uint32_t i) const {
+    if (i == group.me) return bytes > kInlineBytes ? bytes : 0;
+    const InlineSlot* const up = group.desks[i].up;
+    if (group.what_is_here(up) != kHeadsLong) return 0;
+    Heading said;
+    std::memcpy(&said, group.payload(up), sizeof said);
+    return said.bytes;
+  }
+  bool takes(const Group& group, uint32_t i) const { return length(group, i) == row.length(i); }
+  void begin_pieces(uint32_t) const {}  // the root has kept its own
 };
 
 // The steps of both sides.
 struct GathervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;
-  const Collecting job;
+  CollectShelf<Gathering> shelf;
   bool reads = false;  // the root does
   Heading heading{};
-  uint64_t longest = 0, number = 0, piece = 0;
+  uint64_t piece = 0;
 
-  GathervSide(InlineRoom* rooms, const Collecting& job) : room(rooms[0].bytes), job(job) {}
+  GathervSide(InlineRoom* rooms, const Group& group, const Gathering& job)
+      : room(rooms[0].bytes), shelf(rooms, group, job) {}
+
+  Gathering& job() { return shelf.job; }
 
   // Does the root read? Then each gatherv has one piece.
   template <typename How>
@@ -66,13 +75,6 @@ struct GathervSide : Machine {
     if (reads) piece = group.pieces++;
     return true;
   }
-  // Is there one more piece through the shelf? A participant that has less than the longest has nothing in the last
-  // ones.
-  bool has_piece(const Group& group) const { return !reads && number * group.piece_bytes < longest; }
-  size_t part(const Group& group, size_t bytes) const {
-    const size_t offset = number * group.piece_bytes;
-    return bytes > offset ? std::min<size_t>(bytes - offset, group.piece_bytes) : 0;
-  }
 };
 
 struct GathervSender : GathervSide {
@@ -85,31 +87,23 @@ struct GathervSender : GathervSide {
       case 0:
         SMELT_AWAIT(begin(how));
         if (error) return true;
-        if (job.bytes <= kInlineBytes) {
-          SMELT_AWAIT(how.put(group.desk().up, job.bytes > 0 ? job.own : room, job.bytes));
+        if (job().bytes <= kInlineBytes) {
+          SMELT_AWAIT(how.put(group.desk().up, job().bytes > 0 ? job().own.base : room, job().bytes));
         } else {
-          heading = {job.bytes, reinterpret_cast<uint64_t>(job.own)};
-          if (reads && job.bytes <= sent_ahead(group)) {
+          heading = {job().bytes, address(job().own)};
+          if (reads && job().bytes <= sent_ahead(group)) {
             SMELT_AWAIT(how.piece_free(piece));
-            std::memcpy(group.up_piece(group.me, piece), job.own, job.bytes);
+            std::memcpy(group.up_piece(group.me, piece), job().own.base, job().bytes);
             heading.address = kAhead;
           }
           SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
         }
         if (!reads) {
-          SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
-          std::memcpy(&longest, group.payload(group.desks[job.root].down), sizeof longest);
-        } else if (job.bytes > kInlineBytes && heading.address != kAhead) {
-          SMELT_AWAIT(how.until(job.root, [&] { return group.has_finished(job.root, group.episode); }));
-        }
-        for (; has_piece(group); ++number) {
-          piece = group.pieces++;
-          if (job.bytes > kInlineBytes && part(group, job.bytes) > 0) {
-            SMELT_AWAIT(how.piece_free(piece));
-            std::memcpy(group.up_piece(group.me, piece), job.own + number * group.piece_bytes, part(group, job.bytes));
-            group.fill(&Desk::filled_up, piece, job.bytes);
-          }
-          group.consume(piece);
+          SMELT_AWAIT(how.is_here(job().root, group.desks[job().root].down));
+          std::memcpy(&job().row.most, group.payload(group.desks[job().root].down), sizeof job().row.most);
+          SMELT_AWAIT(shelf.step(how));
+        } else if (job().bytes > kInlineBytes && heading.address != kAhead) {
+          SMELT_AWAIT(how.until(job().root, [&] { return group.has_finished(job().root, group.episode); }));
         }
         if (reads) group.consume(piece);
         group.finish();
@@ -132,38 +126,28 @@ struct GathervRoot : GathervSide {
       case 0:
         SMELT_AWAIT(begin(how));
         if (error) return true;
-        keep_own();
+        job().keep_own(Towards::kRoot);
         for (; k < group.n; ++k) {
-          i = (group.me + k) % group.n;
+          i = neighbour(group, k);
           SMELT_AWAIT(how.is_here(i, group.desks[i].up));
           heading.bytes = group.what_is_here(group.desks[i].up);
           if (heading.bytes == kHeadsLong) {
             std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
-            longest = std::max(longest, heading.bytes);
+            job().row.most = std::max(job().row.most, heading.bytes);
             awaited |= reads && heading.address != kAhead;
             if (expected() && reads) take(group);
           } else {
             SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
-            if (expected()) copy_inline(job.block(i), from, heading.bytes);
+            if (expected()) copy_inline(job().block(i), from, heading.bytes);
           }
         }
-        group.settled = group.episode - 1;  // every participant has been heard, so each has finished everything before
+        group.finish_together();  // every participant has been heard, so each has finished everything before
         if (!reads) {
-          SMELT_AWAIT(how.put_special(group.desk().down, longest, sizeof longest));
-        }
-        for (; has_piece(group); ++number) {
-          piece = group.pieces++;
-          for (k = 1; k < group.n; ++k) {
-            i = (group.me + k) % group.n;
-            if (sent_long(group) <= number * group.piece_bytes) continue;
-            SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
-            if (sent_long(group) == job.blocks[i].bytes)
-              std::memcpy(job.block(i) + number * group.piece_bytes, group.up_piece(i, piece),
-                          part(group, job.blocks[i].bytes));
-          }
+          SMELT_AWAIT(how.put_special(group.desk().down, job().row.most, sizeof job().row.most));
+          SMELT_AWAIT(shelf.step(how));
+        } else {
           group.consume(piece);
         }
-        if (reads) group.consume(piece);
         if (awaited)
           group.finish_now();
         else
@@ -173,46 +157,70 @@ struct GathervRoot : GathervSide {
   }
 
  private:
-  void keep_own() const {
-    if (job.bytes > 0 && job.own != job.block(job.root)) std::memcpy(job.block(job.root), job.own, job.bytes);
-  }
   // Copies the block that the i-th has announced, from its shelf or its memory.
   void take(Group& group) {
     if (heading.address == kAhead)
-      std::memcpy(job.block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
+      std::memcpy(job().block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
     else
-      note(read_from(group.introduction(i), job.block(i), heading.address, heading.bytes), &error);
+      note(read_from(group.introduction(i), job().block(i), heading.address, heading.bytes), &error);
   }
   // Is what somebody sends as long as the root has been told?
   bool expected() {
-    if (heading.bytes == job.blocks[i].bytes) return true;
+    if (heading.bytes == job().row.length(i)) return true;
     error = -EMSGSIZE;
     return false;
-  }
-  // The length that the i-th has told for this call, if by a heading; else 0. Nobody has gone on since.
-  uint64_t sent_long(const Group& group) const {
-    const InlineSlot* const up = group.desks[i].up;
-    if (group.what_is_here(up) != kHeadsLong) return 0;
-    Heading said;
-    std::memcpy(&said, group.payload(up), sizeof said);
-    return said.bytes;
   }
 };
 
 template <typename Way>
-int gatherv(Way way, const Collecting& job) {
-  return way.group.me == job.root ? way.template run<GathervRoot>(job) : way.template run<GathervSender>(job);
+int gatherv(Way way, const Gathering& job) {
+  return way.group.me == job.root ? way.template run<GathervRoot>(way.group, job)
+                                  : way.template run<GathervSender>(way.group, job);
 }
+
+struct GathervCall {
+  const void* in;
+  size_t bytes;
+  void* out;
+  const smelt_place* blocks;
+  unsigned root;
+
+  VariousRow row() const { return {static_cast<char*>(out), blocks, 0}; }
+  int check(const smelt_group* group) const {
+    return !group || (!in && bytes > 0) || root >= group->n || (group->me == root && !is_row(*group, out, blocks))
+               ? -EINVAL
+               : 0;
+  }
+  bool is_nothing(const Group&) const { return false; }
+  int alone() const { return copy_through(at(in), at(row().block(0)), bytes); }
+  int run(Group& group) const {
+    group.begin(0);
+    const smelt_data own = at(in);
+    return gatherv(Running{group}, {{own, bytes, row(), root}});
+  }
+  int start(Group& group, Pending& place) const {
+    place.in = at(in);
+    return gatherv(Starting{group, place}, {{place.in, bytes, row(), root}});
+  }
+};
 
 }  // namespace
 
-int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root) {
-  group.begin(0);
-  return gatherv(Running{group}, {static_cast<const char*>(in), bytes, static_cast<char*>(out), blocks, root});
-}
-int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root) {
-  return gatherv(Starting{group, place},
-                 {static_cast<const char*>(place.in.base), bytes, static_cast<char*>(place.out.base), blocks, root});
+void gatherv_table(const Group& group, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
+  table->add(sent_ahead(group), "through shared memory in a piece, the root reads everybody's");
+  table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                        unsigned root) {
+  return blocking(group, GathervCall{in, bytes, out, blocks, root});
+}
+int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
+                              unsigned root, smelt_request* request) {
+  return started(group, request, GathervCall{in, bytes, out, blocks, root});
+}

@@ -92,7 +92,7 @@ struct Group : Rings {
 
   // 7. Of a pool's groups (pool.h): how they are found there.
   struct Pool* pool = nullptr;
-  Ticket ticket;
+  BlockTicket ticket;
   uint16_t* members = nullptr;                     // [n]
   uint64_t signature = 0;                          // of those
   uint64_t trace = 0;                              // of one that rests: segment.h
@@ -162,59 +162,6 @@ struct Group : Rings {
   }
   void find_reduce_route(uint32_t root);
 };
-
-// How long everybody's block of a row is, in elements: as the array says, or all alike.
-struct Blocks {
-  const size_t* counts;  // [n]; nullptr: `each`
-  size_t each;
-
-  size_t of(uint32_t i) const { return counts ? counts[i] : each; }
-  // Of all those before block i.
-  size_t before(uint32_t i) const {
-    if (!counts) return each * i;
-    size_t sum = 0;
-    for (uint32_t k = 0; k < i; ++k) sum += counts[k];
-    return sum;
-  }
-};
-enum class Prefix : bool { kInclusive, kExclusive };
-
-// The collectives; each is in the file of its name. A reduction's `out` is empty elsewhere than on the root.
-int group_barrier(Group& group);
-int group_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root);
-int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
-                 uint32_t root);
-int group_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold);
-int group_allgather(Group& group, const smelt_data& in, void* out, size_t bytes);
-int group_reduce_scatter(Group& group, const void* in, void* out, Blocks blocks, const smelt_fold& fold);
-int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
-               Prefix prefix);
-int group_alltoall(Group& group, const void* in, void* out, size_t bytes);
-int group_exchange(Group& group, const smelt_block* out, size_t outgoing, const smelt_block* in, size_t incoming);
-int group_allgatherv(Group& group, const smelt_data& in, void* out, const smelt_place* blocks);
-int group_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root);
-int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root);
-int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
-                   uint32_t root);
-int group_gatherv(Group& group, const void* in, size_t bytes, void* out, const smelt_place* blocks, uint32_t root);
-
-// The same, started: the arguments lie in `place`, where the machine is made as well. 0, or the blocking one's result
-// if it is known at once.
-int start_barrier(Group& group, Pending& place);
-int start_broadcast(Group& group, Pending& place, size_t bytes, uint32_t root);
-int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root);
-int start_allreduce(Group& group, Pending& place, size_t elements);
-int start_allgather(Group& group, Pending& place, size_t bytes);
-int start_reduce_scatter(Group& group, Pending& place, Blocks blocks);
-int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix);
-int start_alltoall(Group& group, Pending& place, size_t bytes);
-int start_exchange(Group& group, Pending& place, const smelt_block* out, size_t outgoing, const smelt_block* in,
-                   size_t incoming);
-int start_allgatherv(Group& group, Pending& place, const smelt_place* blocks);
-int start_gather(Group& group, Pending& place, size_t bytes, uint32_t root);
-int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root);
-int start_gatherv(Group& group, Pending& place, size_t bytes, const smelt_place* blocks, uint32_t root);
-int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root);
 
 }  // namespace smelt
 

@@ -132,7 +132,7 @@ smelt_group* find_to_wake(Pool& pool, uint64_t signature, const unsigned* member
 }
 
 // The others': the group that the leader has woken.
-smelt_group* find_woken(Pool& pool, uint64_t signature, const Ticket& ticket) {
+smelt_group* find_woken(Pool& pool, uint64_t signature, const BlockTicket& ticket) {
   const Guard guard(pool);
   for (smelt_group* group = list_of(pool, signature); group; group = group->next_alike) {
     if (group->ticket.segment != ticket.segment || group->ticket.offset != ticket.offset ||
@@ -199,13 +199,13 @@ struct Making {
   }
 
   // With a seat in the block, or why not: *error. nullptr without memory.
-  smelt_group* seated(const Ticket& ticket, const Block& block, int* error);
+  smelt_group* seated(const BlockTicket& ticket, const Block& block, int* error);
   // All have one, or some could not.
   int end(smelt_group* group, int error, bool in_sync, smelt_group** made);
   smelt_group* woken(smelt_group* group, bool in_sync);
 };
 
-smelt_group* Making::seated(const Ticket& ticket, const Block& block, int* error) {
+smelt_group* Making::seated(const BlockTicket& ticket, const Block& block, int* error) {
   smelt_group* const group = make_group(n);
   *error = -ENOMEM;
   if (!group) return nullptr;
@@ -251,7 +251,7 @@ int Making::lead(smelt_group** made) {
     return 0;
   }
   Block block;
-  Ticket ticket;
+  BlockTicket ticket;
   int error = offer(n, &block, &ticket);
   tell_all({error ? Letter::kRefused : Letter::kMade, error, asked, in_sync, ticket});
   if (error) return error;
@@ -301,11 +301,11 @@ smelt_pool* make_pool(const smelt_host& host, uint32_t n, uint32_t me) {
 
 // As a group's participants do (create.cc).
 int join(smelt_pool* pool, const smelt_host& host, uint32_t n, uint32_t me) {
-  Ticket ticket;
+  BlockTicket ticket;
   int error = pool ? 0 : -ENOMEM;
   if (me == 0 && !error)
     error = allocate_block(pool_bytes(n), n, static_cast<uint64_t>(options().shm_mb) << 20, &pool->block, &ticket);
-  if (error) ticket = Ticket{};
+  if (error) ticket = BlockTicket{};
   if (host.broadcast(host.context, &ticket, sizeof ticket) != 0) return -EIO;
   if (!error && !ticket.segment) error = -ENOMEM;
   if (!error && me != 0) error = attach_block(ticket, pool_bytes(n), &pool->block);

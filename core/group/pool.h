@@ -47,7 +47,7 @@ struct alignas(64) Letter {
     int32_t error;
     int32_t sync;      // as the writer's host says; a leader's letter: as all hosts say
     uint32_t in_sync;  // they all said so
-    Ticket ticket;
+    BlockTicket ticket;
   } text;
   // 0: empty. Release by the one that has written, or has read, the text; acquire by the other before it reads or
   // writes.

@@ -11,7 +11,8 @@
 //   single  sliced, straight from and to the callers' memory (single_copy.h)
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/reduce_flat.h"
 #include "group/reduce_sliced.h"
 #include "group/reduce_tree.h"
@@ -75,7 +76,7 @@ struct Shelved : Machine {
 struct ReduceLong : Machine {
   Reduction job;
   BeginLong begin;
-  ReduceSingle single;
+  Single<ReduceWork> single;
   ReduceSliced sliced;
   ReduceTree along_tree;
   ReduceFlat flat;
@@ -122,19 +123,52 @@ int reduce(Way way, const Reduction& job) {
   return way.template run<ReduceShort<ReduceInline>>(job);
 }
 
+[[gnu::noinline]] int run_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
+                                 const smelt_fold& fold, uint32_t root) {
+  group.begin(elements * fold.element_bytes);
+  return reduce(Running{group}, {in, out, elements, fold, root});
+}
+
+struct ReduceCall : FoldForAll {
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !in || !fold || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
+  }
+  int run(Group& group) const {
+    return run_reduce(group, *in, group.me == root ? *out : kNowhere, elements, *fold, root);
+  }
+  int start(Group& group, Pending& place) const {
+    place.in = *in;
+    place.out = group.me == root ? *out : kNowhere;
+    place.fold = *fold;
+    return reduce(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, root});
+  }
+};
+
 }  // namespace
 
 int reduce_long(Running way, const Reduction& job) { return run_long(way, job); }
 int reduce_long(Starting way, const Reduction& job) { return run_long(way, job); }
 
-int group_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
-                 uint32_t root) {
-  group.begin(elements * fold.element_bytes);
-  return reduce(Running{group}, {in, out, elements, fold, root});
-}
-int start_reduce(Group& group, Pending& place, size_t elements, uint32_t root) {
-  return reduce(Starting{group, place, elements * place.fold.element_bytes},
-                {place.in, place.out, elements, place.fold, root});
+void reduce_table(const Group& group, Table* table) {
+  const TreeToRoot to_root(group);
+  const char* const tree = to_root.pattern;
+  const bool blocks = group.n > kBlockSize;
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s",
+             Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  add_long(group, SMELT_COLLECTIVE_REDUCE, Combining(group, "the root", tree), table);
 }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                       const smelt_fold* fold, unsigned root) {
+  return blocking(group, ReduceCall{{in, out, elements, fold}, root});
+}
+int smelt_group_start_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                             const smelt_fold* fold, unsigned root, smelt_request* request) {
+  return started(group, request, ReduceCall{{in, out, elements, fold}, root});
+}

@@ -17,13 +17,29 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/reduction.h"
 #include "group/single_copy.h"
 
 namespace smelt {
 namespace {
+
+// How long everybody's block of a row is, in elements: as the array says, or all alike.
+struct Blocks {
+  const size_t* counts;  // [n]; nullptr: `each`
+  size_t each;
+
+  size_t of(uint32_t i) const { return counts ? counts[i] : each; }
+  // Of all those before block i.
+  size_t before(uint32_t i) const {
+    if (!counts) return each * i;
+    size_t sum = 0;
+    for (uint32_t k = 0; k < i; ++k) sum += counts[k];
+    return sum;
+  }
+};
 
 // A reduce-scatter, as its caller put it. `in` is a row of all blocks; `out` does not overlap it.
 struct Scattering {
@@ -206,35 +222,17 @@ struct ReduceScatterShelf : Machine {
   }
 };
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
-struct ReduceScatterSingle : Machine {
-  const Scattering job;
-  bool served = false;
-  ExchangeNotices notices;
-
-  explicit ReduceScatterSingle(const Scattering& job) : job(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        notices.all[group.me] = {reinterpret_cast<uint64_t>(job.in), 0, job.bytes()};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        combine_range(group, notices.all, job.fold, job.blocks.before(group.me), job.blocks.before(group.me + 1),
-                      job.out, &error);
-        // Nobody may go on before all have read.
-        group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
-    }
-    return true;
+struct ReduceScatterWork : InOnePiece {
+  using Job = Scattering;
+  static Notice notice(const Group&, const Scattering& job) {
+    return {reinterpret_cast<uint64_t>(job.in), 0, job.bytes()};
+  }
+  static void copy(Group& group, const Scattering& job, const Notice* all, int* error) {
+    combine_range(group, all, job.fold, job.blocks.before(group.me), job.blocks.before(group.me + 1), job.out, error);
   }
 };
 
-using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterSingle>;
+using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterWork>;
 
 template <typename Way>
 int reduce_scatter(Way way, const Scattering& job) {
@@ -243,19 +241,62 @@ int reduce_scatter(Way way, const Scattering& job) {
   return way.template run<ReduceScatterLong>(way.group, job);
 }
 
+struct ReduceScatterCall {
+  const void* in;
+  void* out;
+  Blocks blocks;
+  const smelt_fold* fold;
+  bool has_counts = true;
+
+  Scattering job(const Group& group, const smelt_fold& by) const {
+    return {static_cast<const char*>(in), static_cast<char*>(out), blocks, blocks.before(group.n), by};
+  }
+  int check(const smelt_group* group) const {
+    if (!group || !fold || !has_counts) return -EINVAL;
+    return is_nothing(*group) || (in && (out || blocks.of(group->me) == 0)) ? 0 : -EINVAL;
+  }
+  bool is_nothing(const Group& group) const { return fold->element_bytes == 0 || blocks.before(group.n) == 0; }
+  int alone() const { return std::memcpy(out, in, blocks.of(0) * fold->element_bytes), 0; }
+  int run(Group& group) const {
+    const Scattering all = job(group, *fold);
+    group.begin(all.bytes());
+    return reduce_scatter(Running{group}, all);
+  }
+  int start(Group& group, Pending& place) const {
+    place.fold = *fold;
+    const Scattering all = job(group, place.fold);
+    return reduce_scatter(Starting{group, place, all.bytes()}, all);
+  }
+};
+
 }  // namespace
 
-int group_reduce_scatter(Group& group, const void* in, void* out, Blocks blocks, const smelt_fold& fold) {
-  const size_t elements = blocks.before(group.n);
-  group.begin(elements * fold.element_bytes);
-  return reduce_scatter(Running{group},
-                        {static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, fold});
+void reduce_scatter_table(const Group& group, Table* table) {
+  const Limits& limits = group.plan.limits;
+  table->add(kInlineBytes, "inline, flags in the lines, everybody combines its block");
+  table->add(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
+             "through shared memory in pieces of %u B, everybody combines its block", limits.piece);
+  table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
 }
-int start_reduce_scatter(Group& group, Pending& place, Blocks blocks) {
-  const size_t elements = blocks.before(group.n);
-  return reduce_scatter(
-      Starting{group, place, elements * place.fold.element_bytes},
-      {static_cast<const char*>(place.in.base), static_cast<char*>(place.out.base), blocks, elements, place.fold});
-}
+void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                     const smelt_fold* fold) {
+  return blocking(group, ReduceScatterCall{in, out, {nullptr, elements}, fold});
+}
+int smelt_group_start_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
+                                           const smelt_fold* fold, smelt_request* request) {
+  return started(group, request, ReduceScatterCall{in, out, {nullptr, elements}, fold});
+}
+int smelt_group_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                               const smelt_fold* fold) {
+  return blocking(group, ReduceScatterCall{in, out, {elements, 0}, fold, elements != nullptr});
+}
+int smelt_group_start_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
+                                     const smelt_fold* fold, smelt_request* request) {
+  return started(group, request, ReduceScatterCall{in, out, {elements, 0}, fold, elements != nullptr});
+}

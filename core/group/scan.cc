@@ -19,13 +19,16 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/engine.h"
+#include "group/call.h"
+#include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
 #include "policy/thresholds.h"
 
 namespace smelt {
 namespace {
+
+enum class Prefix : bool { kInclusive, kExclusive };
 
 // A scan, as its caller put it.
 struct Scanning {
@@ -89,8 +92,8 @@ struct ScanInline : Machine {
 };
 
 // Of two. `served`: false means "take the shelves". error: the kernel refused after all. The owner does not write to
-// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as RootedSingle
-// shares (rooted.h).
+// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as CopyRooted
+// shares (rooted_copy.h).
 struct ScanSingle : Machine {
   bool served = false;
   ExchangeNotices notices;
@@ -229,16 +232,51 @@ int scan(Way way, const Scanning& job) {
   return way.template run<ScanLong>(way.group, job);
 }
 
-}  // namespace
-
-int group_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements, const smelt_fold& fold,
-               Prefix prefix) {
+[[gnu::noinline]] int run_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
+                               const smelt_fold& fold, Prefix prefix) {
   group.begin(elements * fold.element_bytes);
   return scan(Running{group}, {in, out, elements, fold, prefix});
 }
-int start_scan(Group& group, Pending& place, size_t elements, Prefix prefix) {
-  return scan(Starting{group, place, elements * place.fold.element_bytes},
-              {place.in, place.out, elements, place.fold, prefix});
+
+struct ScanCall : FoldForAll {
+  Prefix prefix;
+
+  int alone() const { return prefix == Prefix::kInclusive ? FoldForAll::alone() : 0; }
+  int run(Group& group) const { return run_scan(group, *in, *out, elements, *fold, prefix); }
+  int start(Group& group, Pending& place) const {
+    place.in = *in, place.out = *out, place.fold = *fold;
+    return scan(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, prefix});
+  }
+};
+
+}  // namespace
+
+void scan_table(const Group& group, Table* table) {
+  table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
+  const Limits& limits = group.plan.limits;
+  table->add(group.n == 2 ? limits.of[SMELT_COLLECTIVE_SCAN].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, down a chain", limits.piece);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
+void exscan_table(const Group& group, Table* table) { scan_table(group, table); }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                     const smelt_fold* fold) {
+  return blocking(group, ScanCall{{in, out, elements, fold}, Prefix::kInclusive});
+}
+int smelt_group_start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                           const smelt_fold* fold, smelt_request* request) {
+  return started(group, request, ScanCall{{in, out, elements, fold}, Prefix::kInclusive});
+}
+int smelt_group_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                       const smelt_fold* fold) {
+  return blocking(group, ScanCall{{in, out, elements, fold}, Prefix::kExclusive});
+}
+int smelt_group_start_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
+                             const smelt_fold* fold, smelt_request* request) {
+  return started(group, request, ScanCall{{in, out, elements, fold}, Prefix::kExclusive});
+}

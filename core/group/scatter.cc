@@ -3,43 +3,44 @@
 //   inline  up to 280 bytes for all together, in lines that carry their own flags: the root writes the row once, and
 //           everybody takes its block out of it
 //   shelf   the same over the root's shelf, in pieces
-//   single  longer ones go straight from memory to memory (rooted.h)
+//   single  longer ones go straight from memory to memory (rooted_copy.h)
 //
 // The row begins behind the root's block and goes round, so the root's own block is not sent. Every other participant
 // looks only at the pieces that have something of its block, and says at once that it has done with the others. So the
 // first leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing
 // calls, or kPieceRing pieces, ahead.
-#include <algorithm>
-
-#include "group/rooted.h"
+#include "group/describe.h"
+#include "group/rooted_copy.h"
 
 namespace smelt {
 namespace {
 
+using Scattering = Rooted<EqualRow>;
+
 // The row as it is sent.
 size_t sent_bytes(const Group& group, size_t bytes) { return (group.n - 1) * bytes; }
 // Where the block of that participant begins in it.
-size_t place_of(const Group& group, const Rooted& job, uint32_t i) {
+size_t place_of(const Group& group, const Scattering& job, uint32_t i) {
   return ((i + group.n - job.root) % group.n - 1) * job.bytes;
 }
 // A part of it, from the root's own memory.
-void copy_part(const Group& group, const Rooted& job, size_t offset, size_t length, char* to) {
+void copy_part(const Group& group, const Scattering& job, size_t offset, size_t length, char* to) {
   const size_t behind = (group.n - 1 - job.root) * job.bytes;  // so much of it lies behind the root's block
   if (offset < behind) {
     const size_t first = std::min(length, behind - offset);
     std::memcpy(to, job.block(job.root + 1) + offset, first);
     to += first, offset += first, length -= first;
   }
-  if (length > 0) std::memcpy(to, job.row + (offset - behind), length);
+  if (length > 0) std::memcpy(to, job.row.base + (offset - behind), length);
 }
 
 struct ScatterInline : Machine {
   static constexpr int kRooms = 1;
   char* const room;
-  const Rooted job;
+  const Scattering job;
   const void* from = nullptr;
 
-  ScatterInline(InlineRoom* rooms, const Rooted& job) : room(rooms[0].bytes), job(job) {}
+  ScatterInline(InlineRoom* rooms, const Scattering& job) : room(rooms[0].bytes), job(job) {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how) {
@@ -63,75 +64,77 @@ struct ScatterInline : Machine {
   }
 };
 
-struct ScatterShelf : Machine {
-  const Rooted job;
-  const Pieces pieces;
-  const size_t sent;
-  uint64_t first = 0;             // piece of this call
-  uint64_t number = 0, last = 0;  // of the pieces that we look at
-  size_t offset = 0, length = 0;
+// The row as it is sent, cut into pieces.
+struct StreamCut {
+  const Scattering job;
+  const Pieces in_all;
+  const uint64_t pieces = in_all.count;
+  size_t place = 0;  // where our block begins
+  uint64_t begin = 0, end = 0;
 
-  ScatterShelf(InlineRoom*, const Group& group, const Rooted& job)
-      : job(job), pieces(sent_bytes(group, job.bytes), 1, group.piece_bytes), sent(sent_bytes(group, job.bytes)) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        first = group.pieces;
-        group.pieces += pieces.count;
-        if (group.me == job.root) {
-          for (; number < pieces.count; ++number) {
-            SMELT_AWAIT(how.piece_free(first + number));
-            copy_part(group, job, number * pieces.elements, pieces.in(number, sent),
-                      group.down_piece(group.me, first + number));
-            group.fill(&Desk::filled_down, first + number);
-            group.consume(first + number);
-          }
-          job.keep_own(Towards::kOthers);
-        } else {
-          offset = place_of(group, job, group.me);
-          number = offset / pieces.elements, last = (offset + job.bytes - 1) / pieces.elements;
-          if (number > 0) group.consume(first + number - 1);
-          for (offset = 0; number <= last; ++number, offset += length) {
-            SMELT_AWAIT(how.filled(job.root, &Desk::filled_down, first + number));
-            length = take(group);
-            group.consume(first + number);
-          }
-          group.consume(first + pieces.count - 1);
-        }
-    }
-    return true;
+  StreamCut(const Group& group, const Scattering& job)
+      : job(job), in_all(sent_bytes(group, job.bytes), 1, group.piece_bytes) {
+    if (group.me == job.root) return;
+    place = place_of(group, job, group.me);
+    begin = place / in_all.elements, end = (place + job.bytes - 1) / in_all.elements + 1;
   }
-
- private:
-  // Copies the part of our block that is in this piece; its length.
-  size_t take(Group& group) const {
-    const size_t begin = place_of(group, job, group.me) + offset - number * pieces.elements;
-    const size_t bytes = std::min(job.bytes - offset, pieces.in(number, sent) - begin);
-    unpack(job.own, offset, bytes, group.down_piece(job.root, first + number) + begin);
-    return bytes;
+  bool has(const Group&, uint64_t) const { return true; }
+  uint64_t put(const Group& group, uint64_t piece, char* to) const {
+    copy_part(group, job, piece * in_all.elements, in_all.in(piece, sent_bytes(group, job.bytes)), to);
+    return group.operand_bytes;
+  }
+  bool take(const Group& group, uint64_t piece, const char* here, uint64_t) const {
+    const size_t first = piece * in_all.elements, last = first + in_all.in(piece, sent_bytes(group, job.bytes));
+    const size_t from = std::max(first, place), upto = std::min(last, place + job.bytes);
+    unpack(job.own, from - place, upto - from, here + (from - first));
+    return true;
   }
 };
 
-using ScatterLong = LongMessage<SMELT_COLLECTIVE_SCATTER, ScatterShelf, RootedSingle<Towards::kOthers>>;
+using ScatterLong = LongMessage<SMELT_COLLECTIVE_SCATTER, DistributeShelf<StreamCut>, CopyRooted<Towards::kOthers>>;
 
 template <typename Way>
-int scatter(Way way, const Rooted& job) {
+int scatter(Way way, const Scattering& job) {
   if (sent_bytes(way.group, job.bytes) <= kInlineBytes) return way.template run<ScatterInline>(job);
   return way.template run<ScatterLong>(way.group, job);
 }
 
+[[gnu::noinline]] int run_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
+  group.begin(sent_bytes(group, bytes));
+  return scatter(Running{group}, {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+}
+
+struct ScatterCall {
+  const void* in;
+  const smelt_data* out;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(at(in), *out, bytes); }
+  int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.out = *out;
+    return scatter(Starting{group, place, sent_bytes(group, bytes)},
+                   {place.out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  }
+};
+
 }  // namespace
 
-int group_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
-  group.begin(sent_bytes(group, bytes));
-  return scatter(Running{group}, {out, static_cast<char*>(const_cast<void*>(in)), bytes, root});
-}
-int start_scatter(Group& group, Pending& place, size_t bytes, uint32_t root) {
-  return scatter(Starting{group, place, sent_bytes(group, bytes)},
-                 {place.out, static_cast<char*>(place.in.base), bytes, root});
-}
+void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
+  return blocking(group, ScatterCall{in, out, bytes, root});
+}
+int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
+                              smelt_request* request) {
+  return started(group, request, ScatterCall{in, out, bytes, root});
+}

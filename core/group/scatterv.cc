@@ -9,30 +9,13 @@
 // Every participant but the root looks only at the pieces that are its own, and says at once that it has done with the
 // others. The root waits for nobody to receive, unless its memory is being read; it may be up to kRing calls, or
 // kPieceRing pieces, ahead.
-#include <algorithm>
-#include <cerrno>
-
-#include "group/engine.h"
-#include "group/fold.h"
-#include "group/single_copy.h"
+#include "group/describe.h"
+#include "group/rows.h"
 
 namespace smelt {
 namespace {
 
-// A scatterv, as its caller put it. `row` and `blocks` are the root's.
-struct Scattering {
-  const smelt_data& own;  // our block
-  size_t bytes;           // of it
-  char* row;
-  const smelt_place* blocks;
-  uint32_t root;
-
-  char* block(uint32_t i) const { return row + blocks[i].offset; }
-  // The root's own, which in place is where it belongs.
-  void keep_own() const {
-    if (own.base != block(root)) unpack(own, 0, blocks[root].bytes, block(root));
-  }
-};
+using Scattering = Rooted<VariousRow>;
 
 // The root first.
 uint32_t turn_of(const Group& group, uint32_t root, uint32_t i) { return (i + group.n - root) % group.n; }
@@ -49,102 +32,77 @@ struct BlockPlace {
 constexpr size_t heading_bytes(size_t places) { return sizeof(RowHeading) + places * sizeof(BlockPlace); }
 static_assert(heading_bytes(kDirectCopyParticipants) <= kInlineBytes);
 
-struct ScattervShelf : Machine {
+// Every block has as much room as the longest: several blocks in a piece, or several pieces for a block.
+struct RoomsCut {
   const Scattering job;
-  uint64_t first = 0, count = 0;          // pieces of this call
+  size_t longest = 1;
   uint64_t per_piece = 1, per_block = 1;  // blocks in a piece, or pieces for a block
-  uint32_t turn = 1;
-  uint64_t number = 0;
-  size_t length = 0;
+  uint64_t pieces = 0, begin = 0, end = 0;
+  uint32_t turn = 0;  // ours
 
-  explicit ScattervShelf(const Scattering& job) : job(job) {}
+  RoomsCut(const Group& group, const Scattering& job) : job(job), turn(turn_of(group, job.root, group.me)) {}
 
-  template <typename How>
-  bool step(How how, size_t longest) {
-    Group& group = how.group;
-    const size_t piece_bytes = group.piece_bytes;
-    switch (resume_at(how)) {
-      case 0:
-        if (longest <= piece_bytes)
-          per_piece = piece_bytes / longest;
-        else
-          per_block = (longest + piece_bytes - 1) / piece_bytes;
-        first = group.pieces;
-        count = per_block * ((group.n - 1 + per_piece - 1) / per_piece);
-        group.pieces += count;
-        if (group.me == job.root) {
-          for (; turn < group.n; turn += static_cast<uint32_t>(per_piece)) {
-            // At least one piece of each, so that nobody waits for a piece that does not come.
-            length = per_block == 1 ? 1 : std::max<size_t>(1, job.blocks[of_turn(group)].bytes);
-            for (number = 0; number * piece_bytes < length; ++number) {
-              SMELT_AWAIT(how.piece_free(piece_of(turn) + number));
-              put(group, longest);
-            }
-          }
-          job.keep_own();
-        } else {
-          turn = turn_of(group, job.root, group.me);
-          if (piece_of(turn) > 0) group.consume(piece_of(turn) - 1);
-          length = job.bytes;
-          for (number = 0; number * piece_bytes < length; ++number) {
-            SMELT_AWAIT(how.filled(job.root, &Desk::filled_down, piece_of(turn) + number));
-            take(group, longest);
-            group.consume(piece_of(turn) + number);
-          }
-        }
-        group.consume(first + count - 1);
+  void lay_out(const Group& group, size_t longest_block) {
+    longest = longest_block;
+    if (longest <= group.piece_bytes)
+      per_piece = group.piece_bytes / longest;
+    else
+      per_block = pieces_of(group, longest);
+    pieces = per_block * ((group.n - 1 + per_piece - 1) / per_piece);
+    if (group.me == job.root) return;
+    begin = (turn - 1) / per_piece * per_block;
+    end = begin + (per_block > 1 ? pieces_of(group, job.bytes) : job.bytes > 0);
+  }
+  // At least one piece of each block is there, so that nobody waits for a piece that does not come.
+  bool has(const Group& group, uint64_t piece) const {
+    const uint64_t number = piece % per_block;
+    return number == 0 || number * group.piece_bytes < job.row.length(at_turn(group, 1 + piece / per_block));
+  }
+  uint64_t put(const Group& group, uint64_t piece, char* to) const {
+    if (per_block > 1) {
+      const uint32_t i = at_turn(group, 1 + piece / per_block);
+      const size_t offset = piece % per_block * group.piece_bytes, bytes = job.row.length(i);
+      if (bytes > 0) std::memcpy(to, job.block(i) + offset, std::min<size_t>(group.piece_bytes, bytes - offset));
+      return bytes;
     }
-    return true;
+    const uint64_t from = 1 + piece * per_piece, upto = std::min<uint64_t>(from + per_piece, group.n);
+    for (uint64_t turn = from; turn < upto; ++turn, to += longest) {
+      const uint32_t i = at_turn(group, turn);
+      if (job.row.length(i) > 0) std::memcpy(to, job.block(i), job.row.length(i));
+    }
+    return group.operand_bytes;
+  }
+  bool take(const Group& group, uint64_t piece, const char* here, uint64_t sent) {
+    const size_t offset = (piece - begin) * group.piece_bytes;
+    const size_t room = per_block > 1 ? sent : longest, length = std::min<size_t>(job.bytes, room);
+    if (per_block > 1)
+      end = std::min(end, begin + pieces_of(group, length));
+    else
+      here += (turn - 1) % per_piece * longest;
+    if (offset < length) unpack(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), here);
+    return per_block > 1 ? sent == job.bytes : job.bytes <= longest;
   }
 
  private:
-  uint32_t of_turn(const Group& group) const { return (job.root + turn) % group.n; }
-  uint64_t piece_of(uint32_t turn) const { return first + (turn - 1) / per_piece * per_block; }
-
-  void put(Group& group, size_t longest) {
-    const uint64_t piece = piece_of(turn) + number;
-    char* to = group.down_piece(group.me, piece);
-    if (per_block > 1) {
-      const smelt_place& block = job.blocks[of_turn(group)];
-      const size_t offset = number * group.piece_bytes;
-      std::memcpy(to, job.row + block.offset + offset, std::min<size_t>(group.piece_bytes, block.bytes - offset));
-      group.fill(&Desk::filled_down, piece, block.bytes);
-      return;
-    }
-    for (uint64_t k = 0; k < per_piece && turn + k < group.n; ++k, to += longest) {
-      const smelt_place& block = job.blocks[(job.root + turn + k) % group.n];
-      if (block.bytes > 0) std::memcpy(to, job.row + block.offset, block.bytes);
-    }
-    group.fill(&Desk::filled_down, piece);
+  static uint64_t pieces_of(const Group& group, size_t bytes) {
+    return (bytes + group.piece_bytes - 1) / group.piece_bytes;
   }
-  void take(Group& group, size_t longest) {
-    const uint64_t piece = piece_of(turn) + number;
-    const char* from = group.down_piece(job.root, piece) + (turn - 1) % per_piece * longest;
-    if (per_block > 1) {
-      const uint64_t sent = group.message_of(job.root, &Desk::filled_down, piece);
-      if (sent != job.bytes) error = -EMSGSIZE;
-      length = std::min<size_t>(length, sent);
-    } else if (length > longest) {
-      error = -EMSGSIZE;
-      length = longest;
-    }
-    const size_t offset = number * group.piece_bytes;
-    if (offset < length) unpack(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), from);
-  }
+  uint32_t at_turn(const Group& group, uint64_t turn) const { return (job.root + turn) % group.n; }
 };
 
 // The steps of both sides.
 struct ScattervSide : Machine {
   static constexpr int kRooms = 1;
   char* const room;
-  const Scattering job;
   RowHeading heading{};
   bool is_long = false;
   const void* from = nullptr;
-  ScattervShelf shelf;
+  DistributeShelf<RoomsCut> shelf;
 
-  ScattervSide(InlineRoom* rooms, const Scattering& job) : room(rooms[0].bytes), job(job), shelf(job) {}
+  ScattervSide(InlineRoom* rooms, const Group& group, const Scattering& job)
+      : room(rooms[0].bytes), shelf(rooms, group, job) {}
 
+  const Scattering& job() const { return shelf.cut.job; }
   template <typename How>
   bool begin(How how) {
     if (!how.shelves_agreed()) return false;
@@ -154,16 +112,37 @@ struct ScattervSide : Machine {
       error = -ENOTSUP;
     return true;
   }
-  template <typename How>
-  bool pass_shelf(How how) {
-    if (!shelf.step(how, heading.longest)) return false;
-    error = shelf.error;
-    return true;
-  }
   bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
 };
 
+// The end of both, of blocks that are not in the lines: `read` is our part where they are read.
+struct ScattervLong : Machine {
+  template <typename How, typename Read>
+  bool step(How how, ScattervSide& side, Read read) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        if (side.reads(group)) {
+          SMELT_AWAIT(how.single_copy_agreed());
+          if (group.single_copy()) {
+            SMELT_AWAIT(read());
+            group.finish_now();
+            SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
+            return true;
+          }
+        }
+        side.shelf.cut.lay_out(group, side.heading.longest);
+        SMELT_AWAIT(side.shelf.step(how));
+        error = side.shelf.error;
+        group.finish();
+    }
+    return true;
+  }
+};
+
 struct ScattervRoot : ScattervSide {
+  ScattervLong end;
+
   using ScattervSide::ScattervSide;
 
   template <typename How>
@@ -174,29 +153,23 @@ struct ScattervRoot : ScattervSide {
         SMELT_AWAIT(begin(how));
         if (error) return true;
         for (uint32_t i = 0; i < group.n; ++i)
-          if (i != job.root) heading.longest = std::max<uint64_t>(heading.longest, job.blocks[i].bytes);
+          if (i != job().root) heading.longest = std::max<uint64_t>(heading.longest, job().row.length(i));
         is_long = heading.longest * (group.n - 1) > kInlineBytes;
         if (is_long) {
           write_heading(group);
           SMELT_AWAIT(how.put(group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
         } else {
-          from = group.n == 2 && heading.longest > 0 ? job.block(1 - job.root) : put_together(group);
+          from = group.n == 2 && heading.longest > 0 ? job().block(1 - job().root) : put_together(group);
           SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
-          job.keep_own();
+          job().keep_own(Towards::kOthers);
+          group.finish();
+          return true;
         }
-        if (is_long && reads(group)) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            job.keep_own();
-            group.finish_now();
-            SMELT_AWAIT(how.all_finished(group, group.episode));
-            return true;
-          }
-        }
-        if (is_long) {
-          SMELT_AWAIT(pass_shelf(how));
-        }
-        group.finish();
+        SMELT_AWAIT(end.step(how, *this, [&] {
+          job().keep_own(Towards::kOthers);
+          return true;
+        }));
+        error = end.error;
     }
     return true;
   }
@@ -205,20 +178,22 @@ struct ScattervRoot : ScattervSide {
   const char* put_together(const Group& group) {
     std::memset(room, 0, heading.longest * (group.n - 1));
     for (uint32_t i = 0; i < group.n; ++i)
-      if (i != job.root && job.blocks[i].bytes > 0)
-        std::memcpy(room + (turn_of(group, job.root, i) - 1) * heading.longest, job.block(i), job.blocks[i].bytes);
+      if (i != job().root && job().row.length(i) > 0)
+        std::memcpy(room + (turn_of(group, job().root, i) - 1) * heading.longest, job().block(i), job().row.length(i));
     return room;
   }
   void write_heading(const Group& group) {
     std::memcpy(room, &heading, sizeof heading);
     for (uint32_t i = 0; reads(group) && i < group.n; ++i) {
-      const BlockPlace place{reinterpret_cast<uint64_t>(job.block(i)), job.blocks[i].bytes};
+      const BlockPlace place{reinterpret_cast<uint64_t>(job().block(i)), job().row.length(i)};
       std::memcpy(room + heading_bytes(i), &place, sizeof place);
     }
   }
 };
 
 struct ScattervReceiver : ScattervSide {
+  ScattervLong end;
+
   using ScattervSide::ScattervSide;
 
   template <typename How>
@@ -228,37 +203,29 @@ struct ScattervReceiver : ScattervSide {
       case 0:
         SMELT_AWAIT(begin(how));
         if (error) return true;
-        SMELT_AWAIT(how.is_here(job.root, group.desks[job.root].down));
+        SMELT_AWAIT(how.is_here(job().root, group.desks[job().root].down));
         hear(group);
+        // Of two participants, the one that hears the other knows that it has finished everything before.
+        if (group.n == 2) group.finish_together();
         if (!is_long) {
-          SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, heading.longest * (group.n - 1), room)) !=
-                      nullptr);
-          unpack(job.own, 0, std::min<size_t>(job.bytes, heading.longest),
-                 static_cast<const char*>(from) + (turn_of(group, job.root, group.me) - 1) * heading.longest);
-          if (job.bytes > heading.longest) error = -EMSGSIZE;
+          SMELT_AWAIT((from = how.get(job().root, group.desks[job().root].down, heading.longest * (group.n - 1),
+                                      room)) != nullptr);
+          unpack(job().own, 0, std::min<size_t>(job().bytes, heading.longest),
+                 static_cast<const char*>(from) + (turn_of(group, job().root, group.me) - 1) * heading.longest);
+          if (job().bytes > heading.longest) error = -EMSGSIZE;
+          group.finish();
+          return true;
         }
-        // Of two, who hears the other knows that it has finished everything before.
-        if (group.n == 2) group.settled = group.episode - 1;
-        if (is_long && reads(group)) {
-          SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(how.until(job.root, [&] { return hear_places(group); }));
-            read_own(group);
-            group.finish_now();
-            return true;
-          }
-        }
-        if (is_long) {
-          SMELT_AWAIT(pass_shelf(how));
-        }
-        group.finish();
+        SMELT_AWAIT(end.step(
+            how, *this, [&] { return how.until(job().root, [&] { return hear_places(group); }) && read_own(group); }));
+        if (end.error) error = end.error;
     }
     return true;
   }
 
  private:
   void hear(const Group& group) {
-    const InlineSlot* const down = group.desks[job.root].down;
+    const InlineSlot* const down = group.desks[job().root].down;
     const uint64_t what = group.what_is_here(down);
     is_long = what == kHeadsLong;
     if (is_long)
@@ -268,38 +235,67 @@ struct ScattervReceiver : ScattervSide {
   }
   // The heading up to our place, into `room`.
   bool hear_places(Group& group) {
-    const InlineSlot* const down = group.desks[job.root].down;
+    const InlineSlot* const down = group.desks[job().root].down;
     return group.try_get_lines(group.slot(down), heading_bytes(group.me + 1), room) != nullptr;
   }
-  void read_own(Group& group) {
-    const Introduction& whose = group.introduction(job.root);
+  bool read_own(Group& group) {
+    const Introduction& whose = group.introduction(job().root);
     BlockPlace block;
     std::memcpy(&block, room + heading_bytes(group.me), sizeof block);
-    if (block.bytes != job.bytes) error = -EMSGSIZE;
-    const size_t length = std::min(block.bytes, job.bytes), step = job.own.base ? length : kReadBytes;
+    if (block.bytes != job().bytes) error = -EMSGSIZE;
+    const size_t length = std::min(block.bytes, job().bytes), step = job().own.base ? length : kReadBytes;
     for (size_t offset = 0; offset < length; offset += step) {
       const size_t part = std::min(step, length - offset);
-      char* const to = job.own.base ? static_cast<char*>(job.own.base) : group.scratch;
+      char* const to = job().own.base ? static_cast<char*>(job().own.base) : group.scratch;
       note(read_from(whose, to, block.address + offset, part), &error);
-      if (!job.own.base) unpack(job.own, offset, part, to);
+      if (!job().own.base) unpack(job().own, offset, part, to);
     }
+    return true;
   }
 };
 
 template <typename Way>
 int scatterv(Way way, const Scattering& job) {
-  return way.group.me == job.root ? way.template run<ScattervRoot>(job) : way.template run<ScattervReceiver>(job);
+  return way.group.me == job.root ? way.template run<ScattervRoot>(way.group, job)
+                                  : way.template run<ScattervReceiver>(way.group, job);
 }
+
+struct ScattervCall {
+  const void* in;
+  const smelt_place* blocks;
+  const smelt_data* out;
+  size_t bytes;
+  unsigned root;
+
+  VariousRow row() const { return {static_cast<char*>(const_cast<void*>(in)), blocks, 0}; }
+  int check(const smelt_group* group) const {
+    return !group || !out || root >= group->n || (group->me == root && !is_row(*group, in, blocks)) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return false; }
+  int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
+  int run(Group& group) const {
+    group.begin(0);
+    return scatterv(Running{group}, {*out, bytes, row(), root});
+  }
+  int start(Group& group, Pending& place) const {
+    place.out = *out;
+    return scatterv(Starting{group, place}, {place.out, bytes, row(), root});
+  }
+};
 
 }  // namespace
 
-int group_scatterv(Group& group, const void* in, const smelt_place* blocks, const smelt_data& out, size_t bytes,
-                   uint32_t root) {
-  group.begin(0);
-  return scatterv(Running{group}, {out, bytes, static_cast<char*>(const_cast<void*>(in)), blocks, root});
-}
-int start_scatterv(Group& group, Pending& place, const smelt_place* blocks, size_t bytes, uint32_t root) {
-  return scatterv(Starting{group, place}, {place.out, bytes, static_cast<char*>(place.in.base), blocks, root});
-}
+void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTERV, table); }
 
 }  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                         size_t bytes, unsigned root) {
+  return blocking(group, ScattervCall{in, blocks, out, bytes, root});
+}
+int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
+                               size_t bytes, unsigned root, smelt_request* request) {
+  return started(group, request, ScattervCall{in, blocks, out, bytes, root});
+}

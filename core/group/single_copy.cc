@@ -26,13 +26,13 @@ void combine_range(Group& group, const Notice* operands, const smelt_fold& fold,
   }
 }
 
-size_t ReduceSingle::begin_of(const Group& group, const Reduction& job, uint32_t i) {
+size_t ReduceWork::begin_of(const Group& group, const Reduction& job, uint32_t i) {
   const bool alone = group.n == 2 && job.root != kEverybody && job.bytes() <= typical(ThresholdId::kReadAlone);
   return alone ? (i > job.root ? job.elements : 0) : slice(job.elements, i, group.n);
 }
 
 // In place is safe: our slice of everybody's operands is read by nobody but us, and overwritten by nobody but us.
-void ReduceSingle::combine_slice(Group& group, const Reduction& job) {
+void ReduceWork::copy(Group& group, const Reduction& job, const Notice* all, int* error) {
   const uint32_t n = group.n, me = group.me;
   const size_t width = job.fold.element_bytes, begin = begin_of(group, job, me), end = begin_of(group, job, me + 1);
   const size_t step = group.plan.limits.read_bytes / width;
@@ -40,11 +40,11 @@ void ReduceSingle::combine_slice(Group& group, const Reduction& job) {
     const size_t upto = end - from < step ? end : from + step;
     char* const result =
         wants(job, me) ? static_cast<char*>(job.out.base) + from * width : group.scratch + 3 * kReadBytes;
-    combine_range(group, notices.all, job.fold, from, upto, result, &error);
+    combine_range(group, all, job.fold, from, upto, result, error);
     for (uint32_t k = 1; k < n; ++k) {  // the next participant first, so that not all write to the same one
       const uint32_t r = (me + k) % n;
       if (wants(job, r))
-        note(write_to(group.introduction(r), result, notices.all[r].out + from * width, (upto - from) * width), &error);
+        note(write_to(group.introduction(r), result, all[r].out + from * width, (upto - from) * width), error);
     }
   }
 }

@@ -41,11 +41,6 @@ inline bool may_copy_once(const Group& group, smelt_collective which, size_t byt
   return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
 }
 
-// gatherv.cc: the longest block that is copied to the shelf before the root is told of it.
-inline uint64_t sent_ahead(const Group& group) {
-  return std::min<uint64_t>(group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy, group.piece_bytes);
-}
-
 // Every long message begins so: are there shelves, and does single copy serve? `done`: it did, or there is no memory
 // (error); else the shelves are to be taken.
 struct BeginLong : Machine {
@@ -70,32 +65,6 @@ struct BeginLong : Machine {
             done = single.served;
           }
         }
-    }
-    return true;
-  }
-};
-
-// A long message of which everybody knows that it is one: by single copy, or else through the shelves.
-template <smelt_collective kWhich, typename Shelf, typename Single>
-struct LongMessage : Machine {
-  static constexpr int kRooms = 1;
-  const size_t longest;
-  BeginLong begin;
-  Shelf shelf;
-  Single single;
-
-  template <typename Job>
-  LongMessage(InlineRoom* rooms, const Group& group, const Job& job)
-      : longest(job.longest()), shelf(rooms, group, job), single(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin.step(how, kWhich, longest, single));
-        error = begin.error;
-        if (begin.done) return true;
-        SMELT_AWAIT(shelf.step(how));
     }
     return true;
   }
@@ -151,6 +120,68 @@ inline size_t slice(size_t whole, uint32_t r, uint32_t n) { return whole / n * r
 inline void note(bool done, int* error) {
   if (!done) *error = -EIO;
 }
+
+// The frame of the methods that everybody knows beforehand to be tried: everybody tells where its memory is, does its
+// share of the copying, and waits for the others, because nobody may go on before all have read and written what they
+// had to. A Work says what is told and what is done. `served`: false means "take the shelves". error: the kernel has
+// refused after all.
+template <typename Work>
+struct Single : Machine {
+  using Job = typename Work::Job;
+  bool served = false;
+  ExchangeNotices notices;
+
+  template <typename How>
+  bool step(How how, const Job& job) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        notices.all[group.me] = Work::notice(group, job);
+        SMELT_AWAIT(notices.step(how));
+        served = true;
+        if (!notices.are_as_long(group)) return true;
+        for (uint32_t i = 0; i < group.n; ++i) served &= Work::may_copy(notices.all[i], job, i);
+        if (!served) return true;
+        Work::copy(group, job, notices.all, &error);
+        group.finish_now();
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+    }
+    return true;
+  }
+};
+// A Work that asks of everybody to have its data in one piece.
+struct InOnePiece {
+  template <typename Job>
+  static bool may_copy(const Notice& theirs, const Job&, uint32_t) {
+    return theirs.in != 0;
+  }
+};
+
+// A long message of which everybody knows that it is one: by single copy, or else through the shelves.
+template <smelt_collective kWhich, typename Shelf, typename Work>
+struct LongMessage : Machine {
+  static constexpr int kRooms = 1;
+  const typename Work::Job job;
+  BeginLong begin;
+  Shelf shelf;
+  Single<Work> single;
+
+  LongMessage(InlineRoom* rooms, const Group& group, const typename Work::Job& job)
+      : job(job), shelf(rooms, group, job) {}
+
+  template <typename How>
+  bool step(How how) {
+    switch (resume_at(how)) {
+      case 0:
+        SMELT_AWAIT(begin.step(how, kWhich, job.longest(), single, job));
+        error = begin.error;
+        if (begin.done) return true;
+        SMELT_AWAIT(shelf.step(how));
+    }
+    return true;
+  }
+};
 
 // `served`: false means "take the shelves". error: the kernel refused after all. The others' notices say how much they
 // take.
@@ -213,36 +244,21 @@ struct BroadcastSingle : Machine {
 void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
                    int* error);
 
-// `served`: false means "take the shelves". error: the kernel refused after all.
-struct ReduceSingle : Machine {
-  bool served = false;
-  ExchangeNotices notices;
-
-  template <typename How>
-  bool step(How how, const Reduction& job) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        notices.all[group.me] = {address(job.in), wants(job, group.me) ? address(job.out) : 0, job.bytes()};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in && (notices.all[i].out || !wants(job, i));
-        if (!served) return true;
-        combine_slice(group, job);
-        // Nobody may go on before all have read and written what they had to.
-        group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
-    }
-    return true;
+struct ReduceWork {
+  using Job = Reduction;
+  static Notice notice(const Group& group, const Reduction& job) {
+    return {address(job.in), wants(job, group.me) ? address(job.out) : 0, job.bytes()};
   }
+  static bool may_copy(const Notice& theirs, const Reduction& job, uint32_t i) {
+    return theirs.in && (theirs.out || !wants(job, i));
+  }
+  // Combines a slice.
+  static void copy(Group& group, const Reduction& job, const Notice* all, int* error);
 
  private:
   static bool wants(const Reduction& job, uint32_t i) { return job.root == kEverybody || job.root == i; }
   // Participant i combines elements [begin_of(i), begin_of(i + 1)).
   static size_t begin_of(const Group& group, const Reduction& job, uint32_t i);
-  void combine_slice(Group& group, const Reduction& job);
 };
 
 }  // namespace smelt

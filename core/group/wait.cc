@@ -19,14 +19,12 @@
 // (smelt_host::crowded). SMELT_CPUS=1 does the same.
 #include "base/os/os.h"
 #include "group/group.h"
+#include "place/seat.h"
 
 namespace smelt {
 
 bool Group::should_make_room(uint32_t peer) {
-  const uint32_t here = os::current_cpu() + 1;
-  std::atomic<uint32_t>& mine = desk().status.cpu;
-  // Stored on change only: the line is read by others.
-  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  const uint32_t here = place::note_cpu(desk().status.cpu, 1);
   const bool same_cpu = peer != me && desks[peer].status.cpu.load(std::memory_order_relaxed) == here;
   return plan.crowded || same_cpu;
 }

@@ -27,7 +27,7 @@ struct smelt_endpoint : Object {
 
 namespace {
 
-static_assert(sizeof(Ticket) <= sizeof(smelt_endpoint_ticket));
+static_assert(sizeof(BlockTicket) <= sizeof(smelt_endpoint_ticket));
 static_assert(sizeof(Request) <= sizeof(smelt_transfer));
 static_assert(alignof(Request) <= alignof(smelt_transfer));
 static_assert(offsetof(Request, state) == offsetof(smelt_transfer, state));
@@ -87,7 +87,7 @@ int smelt_endpoint_offer(unsigned members, smelt_endpoint_ticket* ticket, smelt_
   if (!made) return -ENOMEM;
   const Shape shape = shape_of(members);
   const uint64_t limit = static_cast<uint64_t>(options().shm_mb) << 20;
-  Ticket told;
+  BlockTicket told;
   int error = allocate_block(kPage + shape.bytes(), members, limit, &made->block, &told);
   if (error == 0 && (error = open_in(made, shape, 0)) != 0) abandon_block(&made->block);
   if (error != 0) {
@@ -105,7 +105,7 @@ int smelt_endpoint_join(const smelt_endpoint_ticket* ticket, unsigned members, u
   smelt_endpoint* made = make();
   if (!made) return -ENOMEM;
   const Shape shape = shape_of(members);
-  Ticket told;
+  BlockTicket told;
   std::memcpy(static_cast<void*>(&told), ticket, sizeof told);
   int error = attach_block(told, kPage + shape.bytes(), &made->block);
   if (error == 0 && (error = open_in(made, shape, me)) != 0) abandon_block(&made->block);

@@ -36,8 +36,8 @@ uint64_t Shape::area_bytes() const { return pages(Endpoint::Area::end(*this)); }
 uint64_t Shape::bytes() const { return members * area_bytes(); }
 
 Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + member * area_bytes_, shape_); }
-Member& Endpoint::member(uint16_t number) const {
-  return *reinterpret_cast<Member*>(memory_ + number * area_bytes_);  // as an area begins
+MemberLine& Endpoint::member(uint16_t number) const {
+  return *reinterpret_cast<MemberLine*>(memory_ + number * area_bytes_);  // as an area begins
 }
 
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {

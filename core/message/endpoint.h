@@ -56,7 +56,7 @@ struct Shape {
 };
 
 // In the shared memory, one per member, written by it.
-struct alignas(kLineBytes) Member {
+struct alignas(kLineBytes) MemberLine {
   int32_t process;
   uint64_t started;
   std::atomic<uint32_t> cpu;  // + 1: where it last waited in vain; 0: nowhere yet
@@ -241,7 +241,7 @@ class Endpoint : public Object {
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
   template <typename Over>
   void poll_until(const Over& is_over, Request* const* requests, uint32_t count);
-  Member& member(uint16_t number) const;
+  MemberLine& member(uint16_t number) const;
   bool should_make_room();
   void hand_over();
   uint32_t rounds() const;

@@ -151,12 +151,12 @@ inline void place(Request* receive, uint64_t at, const void* from, uint64_t byte
 // One member's part of the shared memory:
 //   member | inbox's front | stacks of packets and pieces | inbox's claims | links of both | cells | packets | pieces
 struct Endpoint::Area {
-  Member* member;
+  MemberLine* member;
   Inbox inbox;
   PacketReturns returns, piece_returns;
   char *packets, *pieces;
 
-  static uint64_t stacks_at() { return sizeof(Member) + sizeof(InboxFront); }
+  static uint64_t stacks_at() { return sizeof(MemberLine) + sizeof(InboxFront); }
   static uint64_t claims_at() { return stacks_at() + 2 * sizeof(PacketStack); }
   static uint64_t links_at(const Shape& shape) {
     return claims_at() + (shape.cells * sizeof(uint64_t) + kLineBytes - 1) / kLineBytes * kLineBytes;
@@ -172,8 +172,8 @@ struct Endpoint::Area {
   static uint64_t end(const Shape& shape) { return pieces_at(shape) + uint64_t{shape.pieces} * shape.piece_bytes; }
 
   Area(char* at, const Shape& shape) {
-    member = reinterpret_cast<Member*>(at);
-    inbox.front = reinterpret_cast<InboxFront*>(at + sizeof(Member));
+    member = reinterpret_cast<MemberLine*>(at);
+    inbox.front = reinterpret_cast<InboxFront*>(at + sizeof(MemberLine));
     auto* stacks = reinterpret_cast<PacketStack*>(at + stacks_at());
     auto* links = reinterpret_cast<uint32_t*>(at + links_at(shape));
     returns = {stacks, links};

@@ -40,11 +40,11 @@
 #include <cerrno>
 
 #include "base/os/os.h"
-#include "base/os/process.h"
 #include "message/endpoint.h"
 #include "message/endpoint_internal.h"
 #include "message/far.h"
 #include "message/lock_bit.h"
+#include "place/seat.h"
 #include "policy/wait.h"
 
 namespace smelt::message {
@@ -215,11 +215,9 @@ void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count)
 }
 
 bool Endpoint::should_make_room() {
-  const uint32_t here = os::current_cpu() + 1;
-  std::atomic<uint32_t>& mine = member(me_).cpu;
-  // relaxed, all: hints. Stored on change only: the line is read by others.
-  if (mine.load(std::memory_order_relaxed) != here) mine.store(here, std::memory_order_relaxed);
+  const uint32_t here = place::note_cpu(member(me_).cpu, 1);
   bool is_shared = crowded_;
+  // relaxed, all: hints
   for (uint16_t i = 0; i < shape_.members && !is_shared; ++i)
     is_shared = i != me_ && member(i).cpu.load(std::memory_order_relaxed) == here && !is_gone(i);
   const uint32_t threads = threads_.load(std::memory_order_relaxed);
@@ -305,8 +303,8 @@ void Endpoint::look_for_dead(Request* const* requests, uint32_t count) {
   int64_t asked = asked_.load(std::memory_order_relaxed);
   if (now - asked >= patience && asked_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) {
     for (uint16_t i = 0; i < shape_.members; ++i) {
-      const Member& other = *area(i).member;
-      if (is_gone(i) || other.process == process_ || !os::process_gone(other.process, other.started)) continue;
+      const MemberLine& other = *area(i).member;
+      if (is_gone(i) || !place::is_gone(other.process, other.started)) continue;
       gone_[i].store(1, std::memory_order_relaxed);
       somebody_gone_.store(true, std::memory_order_relaxed);
     }

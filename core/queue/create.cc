@@ -7,8 +7,6 @@
 #include <new>
 
 #include "base/options.h"
-#include "base/os/os.h"
-#include "base/os/shared_memory.h"
 #include "queue/queue.h"
 
 namespace smelt::queue {
@@ -25,7 +23,7 @@ namespace {
 constexpr uint64_t kFormat = 0x32307565'7565716d;  // "mqueue02": another layout has another number
 static_assert(kLineBytes <= SMELT_QUEUE_ALIGNMENT);
 
-struct Shape {
+struct QueueShape {
   uint32_t kind, capacity, members;
 
   bool pair() const { return kKinds[kind].pair; }
@@ -36,12 +34,12 @@ struct Shape {
     return ring;
   }
   size_t channel_bytes() const { return sizeof(Channel) + ring() * sizeof(Slot); }
-  size_t channels_at() const { return kLineBytes + members * sizeof(Member); }
+  size_t channels_at() const { return kLineBytes + members * sizeof(EndLine); }
   size_t bytes() const { return channels_at() + (pair() ? 2 : 1) * channel_bytes(); }
 };
-static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(Member) == kLineBytes);
+static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(EndLine) == kLineBytes);
 
-int shape_of(const char* kind, unsigned capacity, unsigned ends, Shape* shape) {
+int shape_of(const char* kind, unsigned capacity, unsigned ends, QueueShape* shape) {
   if (capacity < 1 || capacity > SMELT_QUEUE_MAX_CAPACITY || ends < 2 || ends > SMELT_MAX_PARTICIPANTS) return -EINVAL;
   for (uint32_t i = 0; i < kinds(); ++i) {
     if (std::strcmp(kKinds[i].name, kind ? kind : "ump") != 0) continue;
@@ -51,23 +49,22 @@ int shape_of(const char* kind, unsigned capacity, unsigned ends, Shape* shape) {
   return -ENOENT;
 }
 
-Member* members_of(Shared* shared) { return reinterpret_cast<Member*>(reinterpret_cast<char*>(shared) + kLineBytes); }
-Channel* channel_of(Shared* shared, const Shape& shape, uint32_t i) {
-  return reinterpret_cast<Channel*>(reinterpret_cast<char*>(shared) + shape.channels_at() + i * shape.channel_bytes());
+EndLine* members_of(Shared* shared) { return place::within<EndLine>(shared, kLineBytes); }
+Channel* channel_of(Shared* shared, const QueueShape& shape, uint32_t i) {
+  return place::within<Channel>(shared, shape.channels_at() + i * shape.channel_bytes());
 }
 Slot* slots_behind(Channel* channel) { return reinterpret_cast<Slot*>(channel + 1); }
 
 // The channel over which this member sends, or receives; nullptr: none.
-Channel* outgoing(Shared* shared, const Shape& shape, uint32_t member) {
+Channel* outgoing(Shared* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() || member == 0 ? channel_of(shared, shape, member) : nullptr;
 }
-Channel* incoming(Shared* shared, const Shape& shape, uint32_t member) {
+Channel* incoming(Shared* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() ? channel_of(shared, shape, 1 - member) : member != 0 ? channel_of(shared, shape, 0) : nullptr;
 }
 
-Shared* write_empty(void* memory, const Shape& shape, uint64_t name) {
+Shared* write_empty(void* memory, const QueueShape& shape) {
   auto* shared = new (memory) Shared;
-  shared->name = name;
   shared->kind = shape.kind;
   shared->members = shape.members;
   shared->capacity = shape.capacity;
@@ -75,7 +72,7 @@ Shared* write_empty(void* memory, const Shape& shape, uint64_t name) {
   // relaxed: each reader hears of the queue from us, in a way that orders it.
   shared->users.store(shape.members, std::memory_order_relaxed);
   for (uint32_t i = 0; i < shape.members; ++i) {
-    auto* member = new (members_of(shared) + i) Member;
+    auto* member = new (members_of(shared) + i) EndLine;
     member->read.store(shared->ring, std::memory_order_relaxed);  // where positions begin
   }
   for (uint32_t i = 0; i < (shape.pair() ? 2u : 1u); ++i) {
@@ -88,20 +85,19 @@ Shared* write_empty(void* memory, const Shape& shape, uint64_t name) {
 }
 
 // Is that a queue, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, Shape* shape) {
+bool read_shape(const Shared* shared, size_t bytes, QueueShape* shape) {
   if (bytes < sizeof(Shared) || shared->format != kFormat || shared->kind >= kinds()) return false;
-  Shape found;
+  QueueShape found;
   if (shape_of(kKinds[shared->kind].name, shared->capacity, shared->members, &found) != 0) return false;
   *shape = found;
   return found.ring() == shared->ring && found.bytes() <= bytes;
 }
 
-int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
+int make_end(Shared* shared, const QueueShape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
   if (index >= shape.members) return -EINVAL;
   auto* end = make_object<smelt_queue>(0);
   if (!end) return -ENOMEM;
-  // relaxed: it only tells which of several comes first.
-  if (members_of(shared)[index].taken.exchange(1, std::memory_order_relaxed) != 0) {
+  if (!place::take_seat(members_of(shared)[index].taken)) {
     free_object(end);
     return -EBUSY;
   }
@@ -131,7 +127,7 @@ int make_end(Shared* shared, const Shape& shape, uint32_t index, int64_t timeout
                    burst};
   }
   if (Channel* channel = incoming(shared, shape, index)) {
-    Member* own = members_of(shared) + index;
+    EndLine* own = members_of(shared) + index;
     end->receiver = {slots_behind(channel),
                      channel,
                      own,
@@ -166,13 +162,6 @@ void close_end(End* end) {
   }
 }
 
-struct Ticket {
-  uint64_t name;
-  int32_t process, descriptor;
-  uint64_t bytes;
-};
-static_assert(sizeof(Ticket) == sizeof(smelt_queue_ticket));
-
 }  // namespace
 }  // namespace smelt::queue
 
@@ -180,22 +169,22 @@ using namespace smelt;
 using namespace smelt::queue;
 
 size_t smelt_queue_size(const char* kind, unsigned capacity, unsigned ends) {
-  Shape shape;
+  QueueShape shape;
   return shape_of(kind, capacity, ends, &shape) == 0 ? shape.bytes() : 0;
 }
 
 int smelt_queue_init(void* memory, size_t bytes, const char* kind, unsigned capacity, unsigned ends) {
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || bytes < shape.bytes())
     return -EINVAL;
-  write_empty(memory, shape, 0);
+  write_empty(memory, shape);
   return 0;
 }
 
 int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || !queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   auto* shared = static_cast<Shared*>(memory);
   if (!read_shape(shared, bytes, &shape)) return -EPROTO;
   return make_end(shared, shape, end, timeout_ns, queue);
@@ -203,20 +192,19 @@ int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_n
 
 int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns, smelt_queue** queue) {
   if (!queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
-  void* memory = os::map_pages(shape.bytes());
-  if (!memory) return -ENOMEM;
-  Shared* shared = write_empty(memory, shape, 0);
+  place::SharedObject object;
+  if (const int error = object.make_for_threads(shape.bytes())) return error;
+  Shared* shared = write_empty(object.memory, shape);
   smelt_queue* made[SMELT_MAX_PARTICIPANTS];
   for (uint32_t i = 0; i < ends; ++i) {
     if (const int error = make_end(shared, shape, i, timeout_ns, &made[i])) {
       while (i-- > 0) free_object(made[i]);
-      os::unmap_pages(memory, shape.bytes());
+      object.discard();
       return error;
     }
-    made[i]->threads = true;
-    made[i]->mapped = shape.bytes();
+    made[i]->object = object;
   }
   std::copy(made, made + ends, queue);
   return 0;
@@ -225,54 +213,38 @@ int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64
 int smelt_queue_create_shared(const char* kind, unsigned capacity, unsigned ends, int64_t timeout_ns,
                               smelt_queue_ticket* ticket, smelt_queue** queue) {
   if (!ticket || !queue) return -EINVAL;
-  Shape shape;
+  QueueShape shape;
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
-  const size_t bytes = shape.bytes();
-  const int descriptor = os::create_memory_file("smelt-queue", bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  void* memory = os::take_pages(descriptor, 0, bytes) == 0 ? os::map_file(descriptor, bytes) : nullptr;
-  smelt_queue* end = nullptr;
-  const Ticket told{os::random_number(), os::process_id(), descriptor, bytes};
-  if (!memory || make_end(write_empty(memory, shape, told.name), shape, 0, timeout_ns, &end) != 0) {
-    if (memory) os::unmap_pages(memory, bytes);
-    os::close_file(descriptor);
+  place::SharedObject object;
+  place::ObjectTicket told;
+  if (const int error = object.make_for_processes("smelt-queue", shape.bytes(), &told)) return error;
+  if (make_end(write_empty(object.memory, shape), shape, 0, timeout_ns, queue) != 0) {
+    object.discard();
     return -ENOMEM;
   }
-  end->mapped = bytes;
-  end->descriptor = descriptor;
-  std::memcpy(ticket, &told, sizeof told);
-  *queue = end;
+  (*queue)->object = object;
+  object.issue(told, ticket);
   return 0;
 }
 
 int smelt_queue_attach(const smelt_queue_ticket* ticket, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
   if (!ticket || !queue || end == 0) return -EINVAL;
-  Ticket told;
-  std::memcpy(&told, ticket, sizeof told);
-  const int descriptor = os::open_memory_file(told.process, told.descriptor, told.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  void* memory = told.bytes >= sizeof(Shared) ? os::map_file(descriptor, told.bytes) : nullptr;
-  os::close_file(descriptor);
-  if (!memory) return -ENOTSUP;
-  auto* shared = static_cast<Shared*>(memory);
-  Shape shape;
-  const bool ours = read_shape(shared, told.bytes, &shape) && shared->name == told.name;
-  const int error = ours ? make_end(shared, shape, end, timeout_ns, queue) : -ENOTSUP;
-  if (error) {
-    os::unmap_pages(memory, told.bytes);
-    return error;
-  }
-  (*queue)->mapped = told.bytes;
-  return 0;
+  place::SharedObject object;
+  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
+  QueueShape shape;
+  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  const int error =
+      read_shape(shared, object.mapped, &shape) ? make_end(shared, shape, end, timeout_ns, queue) : -ENOTSUP;
+  if (error)
+    object.discard();
+  else
+    (*queue)->object = object;
+  return error;
 }
 
 void smelt_queue_free(smelt_queue* queue) {
   if (!queue) return;
   close_end(queue);
-  if (queue->descriptor >= 0) os::close_file(queue->descriptor);
-  // acq_rel: the last of the threads unmaps memory that all of them have left.
-  const bool last = queue->shared->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (queue->mapped != 0 && (last || !queue->threads)) os::unmap_pages(queue->shared, queue->mapped);
+  queue->object.leave(queue->shared->users);
   free_object(queue);
 }

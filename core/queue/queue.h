@@ -1,6 +1,6 @@
 // A queue's memory and its ends.
 //
-//   Shared | Member 0 | Member 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
+//   Shared | EndLine 0 | EndLine 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
 //
 // A pair has two members and two channels, each from one member to the other; a queue with one writer and many readers
 // has one channel, from member 0 to all others. There are no addresses in the memory, so each process may have it
@@ -19,6 +19,8 @@
 
 #include "base/arch/cpu.h"
 #include "base/object.h"
+#include "place/object.h"
+#include "place/seat.h"
 #include "policy/wait.h"
 #include "transport/line.h"
 
@@ -35,10 +37,8 @@ static_assert(sizeof(Slot) == kSlotBytes);
 
 inline uint64_t slots_of(size_t bytes) { return bytes <= kPayload ? 1 : (bytes + kPayload - 1) / kPayload; }
 
-struct Shared {
-  uint64_t format = 0;  // kFormat, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
-  uint32_t kind = 0;    // index in kinds.def
+struct Shared : place::Head {
+  uint32_t kind = 0;  // index in kinds.def
   uint32_t members = 0;
   uint32_t capacity = 0;  // one-slot messages that it holds at least
   uint32_t ring = 0;      // slots of a channel, a power of two
@@ -46,18 +46,19 @@ struct Shared {
       0};  // ends that are not freed yet; of memory that is made for threads, the last unmaps it
 };
 
-inline constexpr uint32_t kNowhere = ~0u, kLeft = kNowhere - 1;  // a CPU that is not known; of a reader that has left
+inline constexpr uint32_t kLeft = place::kNowhere - 1;  // as the CPU of a reader that has left
 
-struct alignas(kLineBytes) Member {
+struct alignas(kLineBytes) EndLine {
   std::atomic<uint64_t> read{0};  // the line in which it acknowledges: all before this position may be overwritten
   alignas(64) std::atomic<uint32_t> taken{0};
-  std::atomic<uint32_t> cpu{kNowhere};  // where its receiver last was when it waited, or was asked; changes rarely
+  // Where its receiver last was when it waited, or was asked; changes rarely.
+  std::atomic<uint32_t> cpu{place::kNowhere};
 };
 inline constexpr uint64_t kGone = uint64_t{1} << 62;  // a reader that has left
 
 struct Channel {
   alignas(kLineBytes) Bell sent;                         // rung by the sender; its `cpu` is the sender's
-  alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their Members
+  alignas(kLineBytes) Bell read;                         // rung by the receivers; theirs are in their EndLines
   alignas(kLineBytes) std::atomic<uint32_t> senders{1};  // that have not closed; one that has not come yet counts
   std::atomic<uint32_t> receivers{1};
 };
@@ -66,7 +67,7 @@ struct Channel {
 struct alignas(kLineBytes) Sender {
   Slot* slots = nullptr;  // nullptr: this end does not send
   Channel* channel = nullptr;
-  const Member* readers = nullptr;
+  const EndLine* readers = nullptr;
   uint32_t count = 0;  // of the readers
   uint32_t ring = 0;
   uint64_t next = 0;      // the position to write
@@ -80,9 +81,9 @@ struct alignas(kLineBytes) Sender {
 struct alignas(kLineBytes) Receiver {
   Slot* slots = nullptr;  // nullptr: this end does not receive
   Channel* channel = nullptr;
-  Member* own = nullptr;
-  const Member* readers = nullptr;  // all of the channel, `own` among them
-  uint32_t count = 0;               // of them
+  EndLine* own = nullptr;
+  const EndLine* readers = nullptr;  // all of the channel, `own` among them
+  uint32_t count = 0;                // of them
   uint32_t ring = 0;
   uint64_t next = 0;          // the position to read
   uint64_t acknowledged = 0;  // equals own->read
@@ -127,14 +128,11 @@ struct End : Object {
   uint32_t index = 0;  // of the member
   size_t limit = 0;    // bytes of the longest message
   int64_t timeout_ns = -1;
-  WaitPolicy policy;     // of ends that have a CPU each
-  WaitPolicy crowd;      // of ends that share one, or may
-  bool unsure = false;   // may they? Then wait.cc looks where the others are
-  bool threads = false;  // made for threads of this process: membarrier reaches all of them
+  WaitPolicy policy;    // of ends that have a CPU each
+  WaitPolicy crowd;     // of ends that share one, or may
+  bool unsure = false;  // may they? Then wait.cc looks where the others are
+  place::SharedObject object;
   Shared* shared = nullptr;
-  // Whose memory it is: the caller's (0), that of all ends, which the last unmaps, or a mapping of a file.
-  size_t mapped = 0;
-  int descriptor = -1;  // the creator's, of a shared one
   Sender sender;
   Receiver receiver;
 };

@@ -126,7 +126,7 @@ struct Front {
   char bookkeeping[kBlockHeader];
   uint64_t probe;                     // a random number, see Introduction::probe_address
   std::atomic<uint32_t> shelf_offer;  // 0: not yet, 1: `shelf` holds, 2: there is none
-  Ticket shelf;
+  BlockTicket shelf;
   alignas(kLineBytes) PairLine pair_barrier;
   alignas(kLineBytes) PairLine pair[kRing];
   alignas(kLineBytes) char canary[kCanaryBytes];  // of the first group (policy/canary.h)

@@ -204,7 +204,7 @@ void let_go(Block* block) {
 
 }  // namespace
 
-int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, Ticket* ticket) {
+int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, BlockTicket* ticket) {
   const Guard guard;
   forget_if_forked();
   if (!own) own = create_own(limit);
@@ -224,11 +224,11 @@ int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block,
   ++own->blocks;
   *block = Block{own, at, own->address + at, use};
   if (use > 1) std::memset(block->address + kBlockHeader, 0, kPage - kBlockHeader);  // else it is still clear
-  *ticket = Ticket{own->name, owner_process, own->descriptor, own->bytes, at, use};
+  *ticket = BlockTicket{own->name, owner_process, own->descriptor, own->bytes, at, use};
   return 0;
 }
 
-int attach_block(const Ticket& ticket, uint64_t bytes, Block* block) {
+int attach_block(const BlockTicket& ticket, uint64_t bytes, Block* block) {
   const Guard guard;
   forget_if_forked();
   if (ticket.bytes < kPage) return -ENOTSUP;  // no room for its name

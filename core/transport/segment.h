@@ -5,7 +5,7 @@
 // it mapped. So there is nothing to clean up after a crash, a group costs no file of its own, and groups over any
 // mixture of processes work, no matter what started them.
 //
-//   leader:  allocate(bytes) -> Block;  tells the others its Ticket;  ... release()
+//   leader:  allocate(bytes) -> Block;  tells the others its BlockTicket;  ... release()
 //   others:  attach(ticket, bytes) -> Block;  ...                       release()
 //
 // A block is used again when all participants counted in have released it: nobody waits for that, the leader looks when
@@ -18,7 +18,7 @@
 namespace smelt {
 
 // The leader's words to the others about a block: plain data, valid on this machine only.
-struct Ticket {
+struct BlockTicket {
   uint64_t segment = 0;  // random name, also in the segment's first bytes: a recycled process id is noticed
   int32_t process = 0;
   int32_t descriptor = -1;  // in that process
@@ -41,11 +41,11 @@ inline constexpr uint64_t kPage = 4096;  // blocks and introductions are whole o
 // The leader's side. `users`: how many will release it, the leader included. The first page is taken and zeroed but for
 // its own bookkeeping; the rest of a block is sparse (take_block_pages) or as its last users left it, and clear if this
 // is its first use. 0 or -ENOMEM.
-int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, Ticket* ticket);
+int allocate_block(uint64_t bytes, uint32_t users, uint64_t limit, Block* block, BlockTicket* ticket);
 
 // The others' side; `bytes` as the leader asked for. 0, -ENOMEM, -ENOTSUP: another machine, user or process namespace,
 // or the ticket is not of such a block.
-int attach_block(const Ticket& ticket, uint64_t bytes, Block* block);
+int attach_block(const BlockTicket& ticket, uint64_t bytes, Block* block);
 
 // Makes [from, from + bytes) of the block real memory, near the calling thread. 0 or -ENOMEM.
 int take_block_pages(const Block& block, uint64_t from, uint64_t bytes);

@@ -63,7 +63,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree rail_ofi gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/place core/queue core/message core/thread core/generate core/schedule core/team core/context core/group core/openmp core/agree rail_ofi gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 runtime_half="$runtime_half $(find core/base -name '*.cc' -o -name '*.h')"
 checked=$((checked + $(echo $runtime_half | wc -w)))
 for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

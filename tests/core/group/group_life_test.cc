@@ -119,7 +119,8 @@ TEST(GroupLife, TicketFromElsewhere) {
     smelt_host host = host_of(&seat);
     host.broadcast = [](void* context, void* data, size_t bytes) {
       const int error = host_broadcast(context, data, bytes);
-      if (static_cast<Member*>(context)->me == 1) static_cast<Ticket*>(data)->process = 1;  // init has no such file
+      if (static_cast<Member*>(context)->me == 1)
+        static_cast<BlockTicket*>(data)->process = 1;  // init has no such file
       return error;
     };
     smelt_group* group = nullptr;

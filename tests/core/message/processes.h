@@ -89,7 +89,7 @@ struct Processes {
   const bool single_copy;
   SharedPages ready;
   Block block;
-  Ticket ticket;
+  BlockTicket ticket;
   End own;
   std::vector<pid_t> children;  // who have not been waited for
 };

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <barrier>
 #include <chrono>
 #include <climits>
 #include <memory>
 #include <random>
-#include <thread>
 #include <vector>
+
+#include "plans.h"
 
 namespace smelt::openmp {
 namespace {
@@ -399,59 +399,12 @@ TEST(Sections, OneAfterTheOther) {
   }
 }
 
-// Threads in many loops, some late, with a barrier after some: every iteration once. In some loops an iteration waits
-// for the one before.
 TEST(Threads, RunEveryIterationOnce) {
-  for (const uint32_t threads : {2u, 3u, 4u}) {
-    constexpr uint32_t kPlans = 300, kMost = 400;
-    std::mt19937 random(threads);
-    struct Plan {
-      DynamicLoop loop;
-      bool barrier, turns;
-    };
-    std::vector<Plan> plans;
-    for (uint32_t i = 0; i < kPlans; i++) {
-      const uint64_t n = random() % kMost, step = 1 + random() % 3;
-      const bool is_guided = random() % 4 == 0;
-      plans.push_back({{i, i + n * step, step, n, 1 + random() % 4, is_guided}, random() % 3 == 0, random() % 4 == 0});
-    }
-    std::vector<std::vector<std::atomic<uint32_t>>> ran(kPlans);
-    for (uint32_t i = 0; i < kPlans; i++) ran[i] = std::vector<std::atomic<uint32_t>>(plans[i].loop.iterations + 1);
-    Team all(threads);
-    std::barrier barrier(threads);
-    std::vector<std::jthread> team;
-    for (uint32_t me = 0; me < threads; me++)
-      team.emplace_back([&, me] {
-        uint64_t episode = 5;
-        uint32_t since = 0;
-        std::minstd_rand own(me + 1);
-        for (uint32_t i = 0; i < kPlans; i++) {
-          const DynamicLoop& loop = plans[i].loop;
-          if (own() % 16 == 0) std::this_thread::yield();
-          if (own() % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
-          if (own() % 4 != 0) all.in_batches(me);
-          if (!all.open(me, loop, episode)) std::abort();
-          Chunk chunk;
-          while (all.take(me, &chunk)) {
-            if (own() % 32 == 0) std::this_thread::yield();
-            for (uint64_t at = chunk.begin; at < chunk.end; at += loop.step) {
-              const uint64_t k = (at - i) / loop.step;
-              while (plans[i].turns && k > 0 && ran[i][k - 1] == 0) std::this_thread::yield();
-              ran[i][k].fetch_add(1);
-            }
-          }
-          if (plans[i].barrier || ++since == kLoops) {
-            barrier.arrive_and_wait();
-            since = 0;
-            episode += i % 17 == 0 ? 4096 : 1;
-          }
-        }
-      });
-    team.clear();  // joins
-    for (uint32_t i = 0; i < kPlans; i++)
-      for (uint64_t k = 0; k <= plans[i].loop.iterations; k++)
-        ASSERT_EQ(ran[i][k], k < plans[i].loop.iterations) << threads << " threads, loop " << i;
-  }
+  run_plans<Team>({.count = 300, .most = 400, .various = true, .last_is_last = false},
+                  [](Team& team, uint32_t me, const DynamicLoop& loop, uint64_t episode, std::minstd_rand& own) {
+                    if (own() % 4 != 0) team.in_batches(me);
+                    return team.open(me, loop, episode);
+                  });
 }
 
 }  // namespace

@@ -4,12 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <barrier>
-#include <chrono>
 #include <memory>
-#include <random>
-#include <thread>
-#include <vector>
+
+#include "plans.h"
 
 namespace smelt::openmp {
 namespace {
@@ -117,54 +114,11 @@ TEST(Shares, MoreChunksThanUnits) {
   EXPECT_EQ(end, n);
 }
 
-// Threads in many loops, some late, with a barrier after some: every iteration once, and the last chunk's thread is
-// given no other.
 TEST(Shares, EveryIterationIsRunOnce) {
-  for (const uint32_t threads : {2u, 3u, 4u}) {
-    constexpr uint32_t kPlans = 400, kMost = 300;
-    std::mt19937 random(threads);
-    std::vector<DynamicLoop> plans;
-    std::vector<bool> barriers;
-    std::vector<std::vector<std::atomic<uint32_t>>> ran;
-    for (uint32_t i = 0; i < kPlans; i++) {
-      const uint64_t n = random() % kMost, step = 1 + random() % 3;
-      plans.push_back({i, i + n * step, step, n, 1 + random() % 4});
-      barriers.push_back(random() % 3 == 0);
-      ran.emplace_back(n + 1);
-    }
-    Team all(threads);
-    std::barrier barrier(threads);
-    std::vector<std::jthread> team;
-    for (uint32_t me = 0; me < threads; me++)
-      team.emplace_back([&, me] {
-        uint64_t episode = 5;
-        uint32_t since = 0;
-        std::minstd_rand own(me + 1);
-        for (uint32_t i = 0; i < kPlans; i++) {
-          if (own() % 16 == 0) std::this_thread::yield();
-          if (own() % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
-          if (!all.open(me, plans[i], episode)) std::abort();
-          bool has_had_last = false;
-          Chunk chunk;
-          while (all.take(me, &chunk)) {
-            if (has_had_last) std::abort();
-            has_had_last = chunk.end == plans[i].end;
-            if (own() % 32 == 0) std::this_thread::yield();
-            for (uint64_t at = chunk.begin; at < chunk.end; at += plans[i].step)
-              ran[i][(at - i) / plans[i].step].fetch_add(1);
-          }
-          if (barriers[i] || ++since == kLoops) {
-            barrier.arrive_and_wait();
-            since = 0;
-            episode += i % 17 == 0 ? 4096 : 1;
-          }
-        }
-      });
-    team.clear();  // joins
-    for (uint32_t i = 0; i < kPlans; i++)
-      for (uint64_t k = 0; k <= plans[i].iterations; k++)
-        ASSERT_EQ(ran[i][k], k < plans[i].iterations) << threads << " threads, loop " << i;
-  }
+  run_plans<Team>({.count = 400, .most = 300, .various = false, .last_is_last = true},
+                  [](Team& team, uint32_t me, const DynamicLoop& loop, uint64_t episode, std::minstd_rand&) {
+                    return team.open(me, loop, episode);
+                  });
 }
 
 }  // namespace

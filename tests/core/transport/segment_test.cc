@@ -24,7 +24,7 @@ namespace {
 constexpr uint64_t kBytes = 3 * kPage, kLimit = 1 << 20;
 
 // What another process makes of a ticket: the bits of its exit status. Its block's memory is touched from end to end.
-int attached_by_another(const Ticket& ticket, uint64_t bytes) {
+int attached_by_another(const BlockTicket& ticket, uint64_t bytes) {
   const pid_t child = fork();
   if (child == 0) {
     Block block;
@@ -48,7 +48,7 @@ class Segments : public testing::Test {
     release_segments();
   }
   Block block;
-  Ticket ticket;
+  BlockTicket ticket;
 };
 
 TEST_F(Segments, ABlockIsSharedWithWhoHasItsTicket) {
@@ -60,7 +60,7 @@ TEST_F(Segments, ABlockIsSharedWithWhoHasItsTicket) {
 TEST_F(Segments, ABlockThatEverybodyHasLeftIsUsedAgain) {
   const uint64_t first = ticket.offset;
   Block later;
-  Ticket of_later;
+  BlockTicket of_later;
   ASSERT_EQ(allocate_block(kBytes, 1, kLimit, &later, &of_later), 0);
   EXPECT_NE(of_later.offset, first);
   abandon_block(&block);
@@ -70,7 +70,7 @@ TEST_F(Segments, ABlockThatEverybodyHasLeftIsUsedAgain) {
 }
 
 TEST_F(Segments, ABlockBeyondTheSegmentIsRefused) {
-  Ticket wrong = ticket;
+  BlockTicket wrong = ticket;
   for (const uint64_t offset : {ticket.bytes, ticket.bytes - kPage, ticket.bytes - kBytes + kPage,
                                 ticket.bytes + (uint64_t{1} << 40), UINT64_MAX - kPage + 1, UINT64_MAX - kBytes + 1}) {
     wrong.offset = offset;
@@ -83,7 +83,7 @@ TEST_F(Segments, ABlockBeyondTheSegmentIsRefused) {
 }
 
 TEST_F(Segments, ABlockThatBeginsInsideAPageOrOverTheNameIsRefused) {
-  Ticket wrong = ticket;
+  BlockTicket wrong = ticket;
   for (const uint64_t offset : {uint64_t{0}, kPage + 8, ticket.offset + kPage / 2, ticket.offset + 1}) {
     wrong.offset = offset;
     EXPECT_EQ(attached_by_another(wrong, kBytes), exited(ENOTSUP)) << "offset " << offset;
@@ -95,7 +95,7 @@ TEST_F(Segments, BoundsHoldForASegmentThatIsKnown) {
   const pid_t child = fork();
   if (child == 0) {
     Block good, bad;
-    Ticket wrong = ticket;
+    BlockTicket wrong = ticket;
     wrong.bytes = uint64_t{1} << 60;
     wrong.offset = ticket.bytes;
     const bool held = attach_block(ticket, kBytes, &good) == 0 && attach_block(wrong, kBytes, &bad) == -ENOTSUP;
@@ -107,7 +107,7 @@ TEST_F(Segments, BoundsHoldForASegmentThatIsKnown) {
 }
 
 TEST_F(Segments, AnotherFileUnderThatNumberIsRefused) {
-  Ticket wrong = ticket;
+  BlockTicket wrong = ticket;
   wrong.segment ^= 1;
   EXPECT_EQ(attached_by_another(wrong, kBytes), exited(ENOTSUP)) << "another segment's name";
   wrong = ticket;
@@ -121,7 +121,7 @@ TEST_F(Segments, AnotherFileUnderThatNumberIsRefused) {
   close(empty);
 }
 
-Ticket ticket_of(int descriptor, uint64_t bytes) { return Ticket{1, getpid(), descriptor, bytes, kPage}; }
+BlockTicket ticket_of(int descriptor, uint64_t bytes) { return BlockTicket{1, getpid(), descriptor, bytes, kPage}; }
 
 // A reader of a pipe is told that the last writer has gone (POLLHUP) only if there ever was one: so it sees whether
 // somebody opened the pipe for writing in between, however briefly.

@@ -1,38 +1,37 @@
-#include "agree/place.h"
+#include "agree/meeting.h"
 
 #include <cerrno>
 #include <cstring>
 #include <new>
 
 #include "base/os/os.h"
-#include "base/os/shared_memory.h"
+#include "place/seat.h"
 #include "profile/api.h"
 #include "schedule/choose.h"
 
 namespace smelt::agree {
 namespace {
 
-struct Head {
-  uint64_t format = 0;  // the protocol's, once the rest is there
-  uint64_t name = 0;    // a random number, also in the ticket: a recycled process id is noticed
+struct Head : place::Head {
   uint32_t members = 0;
   uint32_t capacity = 0;
   std::atomic<uint32_t> users{0};  // members that have not left yet; of memory for threads the last unmaps it
 };
 static_assert(sizeof(Head) <= kLineBytes && sizeof(Bell) <= kLineBytes);
 
-struct Seat {
+struct TreeEntry {
   uint16_t member, parent;  // the root is its own parent
 };
 
-size_t lines(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
-size_t taken_at(uint32_t members) { return kLineBytes + lines(members * sizeof(Seat)); }
-size_t bells_at(uint32_t members) { return taken_at(members) + lines(members * sizeof(std::atomic<uint32_t>)); }
+using place::in_lines;
+using place::within;
+size_t taken_at(uint32_t members) { return kLineBytes + in_lines(members * sizeof(TreeEntry)); }
+size_t bells_at(uint32_t members) { return taken_at(members) + in_lines(members * sizeof(std::atomic<uint32_t>)); }
 size_t body_at(uint32_t members) { return bells_at(members) + members * kLineBytes; }
 
-Seat* order_of(void* memory) { return reinterpret_cast<Seat*>(static_cast<char*>(memory) + kLineBytes); }
+TreeEntry* order_of(void* memory) { return within<TreeEntry>(memory, kLineBytes); }
 std::atomic<uint32_t>* taken_of(void* memory, uint32_t members) {
-  return reinterpret_cast<std::atomic<uint32_t>*>(static_cast<char*>(memory) + taken_at(members));
+  return within<std::atomic<uint32_t>>(memory, taken_at(members));
 }
 
 bool is_in_range(const Protocol& protocol, uint32_t members, uint32_t capacity) {
@@ -40,7 +39,7 @@ bool is_in_range(const Protocol& protocol, uint32_t members, uint32_t capacity) 
 }
 
 // Parents first, and the children of each in the order in which it sends to them.
-void order_of_generated(const Tree& tree, Arena& arena, Seat* order) {
+void order_of_generated(const Tree& tree, Arena& arena, TreeEntry* order) {
   auto* members = arena.make<uint16_t>(tree.n);
   const uint32_t n = members ? top_down_order(tree, members) : 0;
   for (uint32_t i = 0; i < n; ++i) {
@@ -51,7 +50,7 @@ void order_of_generated(const Tree& tree, Arena& arena, Seat* order) {
 
 // The members' CPUs are not known before the members come, so member i is taken to run on the i-th allowed CPU, as
 // contexts do. More members than CPUs, or CPUs that the profile does not know: the root sends to all.
-int generate_order(uint32_t members, Seat* order) {
+int generate_order(uint32_t members, TreeEntry* order) {
   for (uint32_t i = 0; i < members; ++i) order[i] = {static_cast<uint16_t>(i), 0};
   uint32_t cpus[SMELT_MAX_PARTICIPANTS];
   if (members < 3 || os::allowed_cpu_list(cpus, members) < members) return 0;
@@ -69,7 +68,7 @@ int generate_order(uint32_t members, Seat* order) {
   return error;
 }
 
-int order_of_given(const smelt_tree* tree, Seat* order) {
+int order_of_given(const smelt_tree* tree, TreeEntry* order) {
   const unsigned n = smelt_tree_size(tree), root = smelt_tree_root(tree);
   order[0] = {static_cast<uint16_t>(root), static_cast<uint16_t>(root)};
   unsigned children[SMELT_MAX_PARTICIPANTS], have = 1;
@@ -81,12 +80,12 @@ int order_of_given(const smelt_tree* tree, Seat* order) {
 }
 
 // The tree, into `member`. That parents come first and nobody twice makes it a tree.
-bool read_tree(const char* memory, Member* member) {
-  Seat order[SMELT_MAX_PARTICIPANTS];
-  std::memcpy(order, memory + kLineBytes, member->members * sizeof(Seat));
+bool read_tree(const char* memory, Participant* member) {
+  TreeEntry order[SMELT_MAX_PARTICIPANTS];
+  std::memcpy(order, memory + kLineBytes, member->members * sizeof(TreeEntry));
   bool seen[SMELT_MAX_PARTICIPANTS] = {};
   for (uint32_t i = 0; i < member->members; ++i) {
-    const Seat seat = order[i];
+    const TreeEntry seat = order[i];
     if (seat.member >= member->members || seat.parent >= member->members || seen[seat.member]) return false;
     if (i == 0 ? seat.parent != seat.member : !seen[seat.parent]) return false;
     seen[seat.member] = true;
@@ -99,20 +98,20 @@ bool read_tree(const char* memory, Member* member) {
 
 }  // namespace
 
-size_t place_bytes(const Protocol& protocol, uint32_t members, uint32_t capacity) {
+size_t meeting_bytes(const Protocol& protocol, uint32_t members, uint32_t capacity) {
   return is_in_range(protocol, members, capacity) ? body_at(members) + protocol.bytes(members, capacity) : 0;
 }
 
-int write_place(const Protocol& protocol, void* memory, size_t bytes, const smelt_tree* tree, uint32_t members,
-                uint32_t capacity) {
+int write_meeting(const Protocol& protocol, void* memory, size_t bytes, const smelt_tree* tree, uint32_t members,
+                  uint32_t capacity) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % kLineBytes != 0) return -EINVAL;
-  const size_t needed = place_bytes(protocol, members, capacity);
+  const size_t needed = meeting_bytes(protocol, members, capacity);
   if (needed == 0 || bytes < needed || (tree && smelt_tree_size(tree) != members)) return -EINVAL;
   auto* base = static_cast<char*>(memory);
   auto* head = new (memory) Head;
   head->members = members;
   head->capacity = capacity;
-  // relaxed, as all here: each reader hears of the place from us, in a way that orders it.
+  // relaxed, as all here: each reader hears of the meeting from us, in a way that orders it.
   head->users.store(members, std::memory_order_relaxed);
   if (const int error = tree ? order_of_given(tree, order_of(memory)) : generate_order(members, order_of(memory)))
     return error;
@@ -126,18 +125,18 @@ int write_place(const Protocol& protocol, void* memory, size_t bytes, const smel
 }
 
 // The words are copied first: others write them too.
-int shape_of_place(const Protocol& protocol, const void* memory, size_t bytes, Shape* shape) {
+int shape_of_meeting(const Protocol& protocol, const void* memory, size_t bytes, MeetingShape* shape) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % kLineBytes != 0) return -EINVAL;
   if (bytes < sizeof(Head)) return -EPROTO;
   const auto* head = static_cast<const volatile Head*>(memory);
   const uint64_t format = head->format;
   *shape = {head->members, head->capacity};
   if (format != protocol.format) return -EPROTO;
-  const size_t needed = place_bytes(protocol, shape->members, shape->capacity);
+  const size_t needed = meeting_bytes(protocol, shape->members, shape->capacity);
   return needed != 0 && needed <= bytes ? 0 : -EPROTO;
 }
 
-int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeout_ns, Member* member) {
+int enter_meeting(void* memory, const MeetingShape& shape, uint32_t index, int64_t timeout_ns, Participant* member) {
   if (index >= shape.members) return -EINVAL;
   auto* base = static_cast<char*>(memory);
   member->members = shape.members;
@@ -146,8 +145,7 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
   member->children = member->arena.make<uint16_t>(shape.members);
   if (!member->children) return -ENOMEM;
   if (!read_tree(base, member)) return -EPROTO;
-  // relaxed: it only tells which of several comes first.
-  if (taken_of(memory, shape.members)[index].exchange(1, std::memory_order_relaxed) != 0) return -EBUSY;
+  if (!place::take_seat(taken_of(memory, shape.members)[index])) return -EBUSY;
   member->memory = base;
   member->bells = reinterpret_cast<Bell*>(base + bells_at(shape.members));
   member->body = base + body_at(shape.members);
@@ -156,55 +154,6 @@ int enter_place(void* memory, const Shape& shape, uint32_t index, int64_t timeou
   return 0;
 }
 
-void leave_place(Member* member) {
-  if (member->descriptor >= 0) os::close_file(member->descriptor);
-  // acq_rel: the last of the threads unmaps memory that all of them have left.
-  const bool last = reinterpret_cast<Head*>(member->memory)->users.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (member->mapped != 0 && (last || !member->threads)) os::unmap_pages(member->memory, member->mapped);
-}
-
-int make_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity, char** memory,
-               size_t* bytes) {
-  *bytes = place_bytes(protocol, members, capacity);
-  if (*bytes == 0) return -EINVAL;
-  *memory = static_cast<char*>(os::map_pages(*bytes));
-  if (!*memory) return -ENOMEM;
-  const int error = write_place(protocol, *memory, *bytes, tree, members, capacity);
-  if (error) os::unmap_pages(*memory, *bytes);
-  return error;
-}
-
-int make_shared_place(const Protocol& protocol, const smelt_tree* tree, uint32_t members, uint32_t capacity,
-                      char** memory, PlaceTicket* ticket) {
-  const size_t bytes = place_bytes(protocol, members, capacity);
-  if (bytes == 0) return -EINVAL;
-  const int descriptor = os::create_memory_file(protocol.file, bytes);
-  if (descriptor < 0) return -ENOMEM;
-  // Its pages now, so that a full machine is an error here and not a signal later.
-  *memory = os::take_pages(descriptor, 0, bytes) == 0 ? static_cast<char*>(os::map_file(descriptor, bytes)) : nullptr;
-  int error = *memory ? write_place(protocol, *memory, bytes, tree, members, capacity) : -ENOMEM;
-  if (error) {
-    if (*memory) os::unmap_pages(*memory, bytes);
-    os::close_file(descriptor);
-    return error;
-  }
-  *ticket = {os::random_number(), os::process_id(), descriptor, bytes};
-  reinterpret_cast<Head*>(*memory)->name = ticket->name;
-  return 0;
-}
-
-int find_place(const Protocol& protocol, const PlaceTicket& ticket, char** memory) {
-  const int descriptor = os::open_memory_file(ticket.process, ticket.descriptor, ticket.bytes);
-  if (descriptor < 0) return -ENOTSUP;
-  *memory = ticket.bytes >= sizeof(Head) ? static_cast<char*>(os::map_file(descriptor, ticket.bytes)) : nullptr;
-  os::close_file(descriptor);
-  if (!*memory) return -ENOTSUP;
-  Shape shape;
-  if (shape_of_place(protocol, *memory, ticket.bytes, &shape) == 0 &&
-      reinterpret_cast<Head*>(*memory)->name == ticket.name)
-    return 0;
-  os::unmap_pages(*memory, ticket.bytes);
-  return -ENOTSUP;
-}
+void leave_meeting(Participant* member) { member->object.leave(reinterpret_cast<Head*>(member->memory)->users); }
 
 }  // namespace smelt::agree

@@ -1,10 +1,13 @@
 /* MPI_Scatterv. How long a row is only its root knows, so there is no length that all could decide
  * by: nonblocking ones are served where there is memory for any. */
+#ifndef COLL_SMELT_SCATTERV_H
+#define COLL_SMELT_SCATTERV_H
+
 #include "blocks.h"
 
 /* Elsewhere than on the root MPI says nothing of the data to send, and in place nothing of the root's data to
  * receive. */
-size_t coll_smelt_prepare_scatterv(const coll_smelt_module *module, coll_smelt_call *call) {
+static inline size_t coll_smelt_prepare_scatterv(const coll_smelt_module *module, coll_smelt_call *call) {
   if (!coll_smelt_is_root(module, call))
     call->send = NULL, call->send_type = NULL;
   else if (call->receive == MPI_IN_PLACE)
@@ -12,14 +15,15 @@ size_t coll_smelt_prepare_scatterv(const coll_smelt_module *module, coll_smelt_c
   return SIZE_MAX;
 }
 
-static char *row_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
+static inline char *coll_smelt_scatterv_row(const coll_smelt_terms *terms, const coll_smelt_call *call) {
   return call->send_type ? coll_smelt_row(terms, call->send, call->send_type) : NULL;
 }
-static size_t bytes_of(const coll_smelt_terms *terms, const coll_smelt_call *call) {
+static inline size_t coll_smelt_scatterv_bytes(const coll_smelt_terms *terms, const coll_smelt_call *call) {
   return call->type ? coll_smelt_bytes(call->type, call->count) : terms->places[call->root].bytes;
 }
 
-int coll_smelt_open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
+static inline int coll_smelt_open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                           const coll_smelt_call *call) {
   terms->packed = NULL;
   terms->places = NULL;
   if (call->send_type) {
@@ -30,21 +34,16 @@ int coll_smelt_open_scatterv(coll_smelt_terms *terms, const coll_smelt_module *m
   if (call->type)
     coll_smelt_data_open(&terms->out, call->receive, call->count, call->type, true);
   else /* in place: where it lies in the row */
-    terms->out.data = (smelt_data){.base = row_of(terms, call) + terms->places[call->root].offset};
+    terms->out.data = (smelt_data){.base = coll_smelt_scatterv_row(terms, call) + terms->places[call->root].offset};
   return OMPI_SUCCESS;
 }
-int coll_smelt_run_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
-                              (unsigned)call->root);
-}
-int coll_smelt_start_scatterv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                              smelt_request *request) {
-  return smelt_group_start_scatterv(group, row_of(terms, call), terms->places, &terms->out.data, bytes_of(terms, call),
-                                    (unsigned)call->root, request);
-}
-void coll_smelt_close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
-                               int error) {
+COLL_SMELT_RUNS(scatterv, coll_smelt_scatterv_row(terms, call), terms->places, &terms->out.data,
+                coll_smelt_scatterv_bytes(terms, call), (unsigned)call->root)
+static inline void coll_smelt_close_scatterv(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                             const coll_smelt_call *call, int error) {
   (void)module, (void)call, (void)error;
   if (call->type) coll_smelt_data_close(&terms->out);
   coll_smelt_blocks_close(terms);
 }
+
+#endif

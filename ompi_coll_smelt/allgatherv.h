@@ -1,13 +1,17 @@
 /* MPI_Allgatherv. */
+#ifndef COLL_SMELT_ALLGATHERV_H
+#define COLL_SMELT_ALLGATHERV_H
+
 #include "blocks.h"
 
 /* In place MPI says nothing of the sender's count and type. */
-size_t coll_smelt_prepare_allgatherv(const coll_smelt_module *module, coll_smelt_call *call) {
+static inline size_t coll_smelt_prepare_allgatherv(const coll_smelt_module *module, coll_smelt_call *call) {
   if (call->send == MPI_IN_PLACE) call->send_count = 0, call->send_type = NULL;
   return coll_smelt_longest_block(call, call->type, coll_smelt_size(module));
 }
 
-int coll_smelt_open_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call) {
+static inline int coll_smelt_open_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                             const coll_smelt_call *call) {
   const int me = coll_smelt_me(module);
   const int error = coll_smelt_blocks_open(terms, call, call->type, coll_smelt_size(module));
   if (error != OMPI_SUCCESS) return error;
@@ -18,20 +22,14 @@ int coll_smelt_open_allgatherv(coll_smelt_terms *terms, const coll_smelt_module 
     coll_smelt_data_open(&terms->in, call->send, call->send_count, call->send_type, false);
   return OMPI_SUCCESS;
 }
-int coll_smelt_run_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  return smelt_group_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                terms->places);
-}
-int coll_smelt_start_allgatherv(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                smelt_request *request) {
-  return smelt_group_start_allgatherv(group, &terms->in.data, coll_smelt_row(terms, call->receive, call->type),
-                                      terms->places, request);
-}
-void coll_smelt_close_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
-                                 int error) {
+COLL_SMELT_RUNS(allgatherv, &terms->in.data, coll_smelt_row(terms, call->receive, call->type), terms->places)
+static inline void coll_smelt_close_allgatherv(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                               const coll_smelt_call *call, int error) {
   coll_smelt_data_close(&terms->in);
   if (error == 0)
     coll_smelt_blocks_unpack(terms, call, call->receive, call->type, coll_smelt_size(module),
                              call->send == MPI_IN_PLACE ? coll_smelt_me(module) : -1);
   coll_smelt_blocks_close(terms);
 }
+
+#endif

@@ -1,0 +1,96 @@
+// How a collective tells in words which method serves which sizes: each has a table of its own, in its file.
+#pragma once
+
+#include <cstdio>
+
+#include "group/planning.h"
+#include "group/single_copy.h"
+
+namespace smelt {
+
+// One row of a collective's table: sizes up to `upto`.
+struct Method {
+  uint64_t upto;
+  char text[160];
+};
+
+constexpr unsigned kMethods = 6;  // more than any table below has
+
+// Collects rows; a row that no size reaches is left out.
+class Table {
+ public:
+  template <typename... Arguments>
+  void add(uint64_t upto, const char* format, Arguments... arguments) {
+    if (upto <= (count_ > 0 ? rows_[count_ - 1].upto : 0) || count_ == kMethods) return;
+    rows_[count_].upto = upto;
+    if constexpr (sizeof...(arguments) == 0)
+      std::snprintf(rows_[count_].text, sizeof rows_[count_].text, "%s", format);
+    else
+      std::snprintf(rows_[count_].text, sizeof rows_[count_].text, format, arguments...);
+    ++count_;
+  }
+  const Method* row(unsigned i) const { return i < count_ ? &rows_[i] : nullptr; }
+  bool last(unsigned i) const { return i + 1 == count_; }
+
+ private:
+  Method rows_[kMethods];
+  unsigned count_ = 0;  // rows in use
+};
+
+// The participant that combines, and the tree along which those operations go that need not keep the order.
+struct Combining {
+  char text[96];
+  Combining(const Group& group, const char* fixed, const char* pattern) {
+    if (!pattern || !*pattern)
+      std::snprintf(text, sizeof text, "%s", fixed);
+    else
+      std::snprintf(text, sizeof text, "%s, %s along %s", fixed,
+                    group.plan.free_folds & SMELT_FOLD_COMMUTES ? "what commutes" : "order-free operations", pattern);
+  }
+};
+
+// The rows of a collective that moves data and combines nothing.
+inline void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
+                      uint64_t upto_inline = kInlineBytes) {
+  const Limits& limits = group.plan.limits;
+  table->add(upto_inline, "inline, flags in the lines, %s", how);
+  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, %s", limits.piece, how);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+
+// The rows of reduce and allreduce for operands that are not inline.
+inline void add_long(const Group& group, smelt_collective which, const Combining& who, Table* table) {
+  const Limits& limits = group.plan.limits;
+  const uint64_t flat = limits.of[which].flat;
+  const uint64_t copied = group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[which].copy;
+  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece,
+             who.text);
+  table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
+  table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
+}
+
+// The pattern of reductions to root 0, empty where the fixed order is as quick.
+struct TreeToRoot {
+  char pattern[40];
+  explicit TreeToRoot(const Group& group) {
+    uint16_t children[kMaxParticipants];
+    plan_reduce_route(group, 0, children, pattern, sizeof pattern);
+  }
+};
+
+// The limits are those of a block, but inline is what the root sends in all.
+inline void add_scatter(const Group& group, smelt_collective which, Table* table) {
+  table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
+  const Limits& limits = group.plan.limits;
+  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
+             "through shared memory in pieces of %u B, everybody reads the root's", limits.piece);
+  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+}
+
+// One for each row of the table of collectives.
+#define SMELT_COLLECTIVE(NAME, name, ...) void name##_table(const Group& group, Table* table);
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+
+}  // namespace smelt

@@ -1,0 +1,29 @@
+/* MPI_Barrier. */
+#ifndef COLL_SMELT_BARRIER_H
+#define COLL_SMELT_BARRIER_H
+
+#include "form.h"
+
+static inline size_t coll_smelt_prepare_barrier(const coll_smelt_module *module, coll_smelt_call *call) {
+  return (void)module, (void)call, 0;
+}
+
+static inline int coll_smelt_open_barrier(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                          const coll_smelt_call *call) {
+  return (void)terms, (void)module, (void)call, OMPI_SUCCESS;
+}
+static inline int coll_smelt_run_barrier(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
+  (void)terms, (void)call;
+  return smelt_group_barrier(group);
+}
+static inline int coll_smelt_start_barrier(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                                           smelt_request *request) {
+  (void)terms, (void)call;
+  return smelt_group_start_barrier(group, request);
+}
+static inline void coll_smelt_close_barrier(coll_smelt_terms *terms, const coll_smelt_module *module,
+                                            const coll_smelt_call *call, int error) {
+  (void)terms, (void)module, (void)call, (void)error;
+}
+
+#endif
