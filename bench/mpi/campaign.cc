@@ -100,6 +100,7 @@ class Campaign {
     if (!run.ok) return explain(run);
     const std::string chosen = chosen_component(run.err);
     if (chosen == side.component) return "";
+    if (run.err.find(side.component) == run.err.npos) return "this Open MPI has no coll/" + side.component;
     return fmt::format("Open MPI chose {} for MPI_COMM_WORLD, not {}", chosen.empty() ? "something else" : chosen,
                        side.component);
   }

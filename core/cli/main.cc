@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -174,7 +175,10 @@ int dispatch(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // CLI11 takes them last first
     app.parse(words);
   } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
+    std::ostringstream text;
+    const int code = app.exit(help_or_version, text, text);
+    put_page(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
     std::string text = one_line(error.what()) + ";";
