@@ -101,8 +101,8 @@ std::string version_text() {
   const std::string mpi = SMELT_OPEN_MPI_SERIES;
   const std::string commit = commit_built();
   return fmt::format("smelt {}{}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION,
-                     commit.empty() ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__, hwloc_series(),
-                     mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
+                     commit == "none" ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__,
+                     hwloc_series(), mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
 }
 
 void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
