@@ -1,5 +1,6 @@
 // mpi_compare: MPI's collectives under Open MPI as it comes, under its components for a node, under MPICH and under
-// Smelt, in interleaved rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by --help.
+// Smelt, in interleaved rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by
+// --help.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>

@@ -60,8 +60,8 @@ struct Side {
 
 inline constexpr const char* kSideNames[] = {"tuned", "sm", "han", "xhc", "acoll", "mpich", "mpich-rg", "smelt"};
 
-// Of the installation below `prefix` the mpirun, and an mpi_sweep that its mpicc makes in `folder`. Throws epcc::BadInput
-// where it lacks one of the two, epcc::FailedRun where mpi_sweep does not compile.
+// Of the installation below `prefix` the mpirun, and an mpi_sweep that its mpicc makes in `folder`. Throws
+// epcc::BadInput where it lacks one of the two, epcc::FailedRun where mpi_sweep does not compile.
 Installation installation_at(const std::string& prefix, bool mpich, const std::string& folder);
 
 // In the order of kSideNames. A side that the request does not name, and that is not there, is left out, with a line in
