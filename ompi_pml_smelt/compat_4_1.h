@@ -3,6 +3,7 @@
 #define PML_SMELT_COMPAT_4_1_H
 
 #include "opal/mca/pmix/pmix.h"
+#include "opal/threads/thread_usage.h"
 #include "opal/util/proc.h"
 
 #include <stdbool.h>

@@ -5,6 +5,7 @@
 
 #include "ompi/runtime/params.h"
 #include "opal/mca/pmix/pmix-internal.h"
+#include "opal/mca/threads/thread_usage.h"
 #include "opal/util/proc.h"
 
 #include <stdbool.h>

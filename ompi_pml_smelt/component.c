@@ -42,7 +42,6 @@
 #include "opal/mca/base/base.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/runtime/opal_progress.h"
-#include "opal/threads/thread_usage.h"
 
 #include <smelt/options.h>
 #include <stdio.h>

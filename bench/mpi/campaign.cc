@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -100,6 +101,7 @@ class Campaign {
     if (!run.ok) return explain(run);
     const std::string chosen = chosen_component(run.err);
     if (chosen == side.component) return "";
+    if (!mentions_component(run.err, side.component)) return "this Open MPI has no coll/" + side.component;
     return fmt::format("Open MPI chose {} for MPI_COMM_WORLD, not {}", chosen.empty() ? "something else" : chosen,
                        side.component);
   }
@@ -242,6 +244,14 @@ std::string chosen_component(const std::string& verbose) {
     chosen = component;
   }
   return chosen;
+}
+
+bool mentions_component(const std::string& verbose, const std::string& name) {
+  const std::string words = " component " + name;
+  for (size_t at = verbose.find(words); at != verbose.npos; at = verbose.find(words, at + 1))
+    if (at + words.size() == verbose.size() || std::isspace(static_cast<unsigned char>(verbose[at + words.size()])))
+      return true;
+  return false;
 }
 
 Results run_campaign(const Request& request, const epcc::Progress& progress) {

@@ -45,5 +45,7 @@ std::string explain(const epcc::Finished& run);
 // Out of Open MPI's coll_base_verbose output, "[host:PID] ... component available: NAME, priority: N": the name of
 // highest priority for MPI_COMM_WORLD. Empty: there are no such lines.
 std::string chosen_component(const std::string& verbose);
+// Whether that output speaks of coll/NAME at all.
+bool mentions_component(const std::string& verbose, const std::string& name);
 
 }  // namespace smelt::bench

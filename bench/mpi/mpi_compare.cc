@@ -1,6 +1,8 @@
-// mpi_compare: MPI's collectives under Open MPI as it comes, under its coll/sm, under MPICH and under Smelt, in
-// interleaved rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by --help.
+// mpi_compare: MPI's collectives under Open MPI as it comes, under its components for a node, under MPICH and under
+// Smelt, in interleaved rounds of runs. How a line of the table comes about is told in rounds.h, and to the user by
+// --help.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -45,16 +47,22 @@ Statistics:
   Every measurement is bracketed by a ping-pong between ranks 0 and 1: rounds with all hops <= 80 ns are "near", with
   all above "far", and never share a line; rounds with both are left out.
 Sides:
-  tuned: Open MPI's own choice. sm: Open MPI with coll/sm at priority 95; what that does not have is served as in
-  tuned.
-  mpich: MPICH as it comes. smelt: Open MPI with mca_coll_smelt.so at priority 90. OMPI_MCA_coll* of your shell are
-  not passed on, but for OMPI_MCA_coll_smelt_*. With more ranks than CPUs nothing is bound and Open MPI's sides all
-  get mpi_yield_when_idle.
+  tuned: Open MPI's own choice. sm, han, xhc, acoll: Open MPI with that component at priority 95; what it does not have
+  is served as in tuned. han wants several nodes and steps aside on one; xhc does reductions in its own buffers, since
+  without XPMEM (6.0.0rc2) it crashes elsewhere; acoll serves from two ranks on, as it comes from 16.
+  mpich: MPICH as it comes; mpich-rg: with release_gather for barrier, bcast, reduce and allreduce, whatever their size.
+  smelt: Open MPI with mca_coll_smelt.so at priority 90. OMPI_MCA_coll* of your shell are not passed on, but for
+  OMPI_MCA_coll_smelt_*. With more ranks than CPUs nothing is bound and Open MPI's sides all get mpi_yield_when_idle.
+  By default tuned, sm (from Open MPI 6 on xhc), mpich and smelt take part.
+Installations:
+  --open-mpi PREFIX: the sides beside Smelt's are of the Open MPI there, Smelt's is of the one it was built for. --mpich
+  PREFIX alike. mpi_sweep is compiled for them by their own mpicc.
 Exit status: 0, 1 a benchmark failed (a side other than Smelt is only marked), 2 bad input.)";
 
 struct Arguments {
   Request request;
-  std::string sizes = "1:16M", json;
+  std::string sizes = "1:16M", json, open_mpi, mpich;
+  std::vector<std::string> peers;
   bool no_bind = false, no_verify = false, quick = false;
 };
 
@@ -68,10 +76,16 @@ void describe_options(CLI::App& app, Arguments& a) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--sizes", a.sizes, "message sizes: MIN:MAX, all powers of two (default 1:16M), or 8,1K,1M");
-  app.add_option("--sides", r.sides, "tuned, sm, mpich, smelt (default: all that are there)")
+  std::vector<std::string> sides(std::begin(kSideNames), std::end(kSideNames));
+  app.add_option("--sides", r.sides, fmt::format("{}, or all that are there", fmt::join(sides, ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"tuned", "sm", "mpich", "smelt"}));
+      ->check(CLI::IsMember(sides) | CLI::IsMember({"all"}));
+  app.add_option("--peers", a.peers, "the sides beside Smelt's: --peers xhc,mpich-rg; --peers all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(sides) | CLI::IsMember({"all"}))
+      ->excludes("--sides");
   app.add_option("--skew", r.skew_ns, "random delay of each rank before each call, at most so many ns (0: tight loop)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--strict", r.strict, "a barrier after each call, which is part of its time")->excludes("--skew");
@@ -85,8 +99,9 @@ void describe_options(CLI::App& app, Arguments& a) {
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
   app.add_option("--smelt-dir", r.smelt_dir, "where mca_coll_smelt.so lies (default: of this build, or installed)");
-  app.add_option("--mpirun", r.mpirun, "of Open MPI (default: mpirun.openmpi, else mpirun)");
-  app.add_option("--mpich-mpirun", r.mpich_mpirun, "of MPICH (default: mpirun.mpich, else mpiexec.hydra)");
+  app.add_option("--mpirun", r.open_mpi.mpirun, "of Open MPI (default: mpirun.openmpi, else mpirun)");
+  app.add_option("--open-mpi", a.open_mpi, "where another Open MPI is installed, for the sides beside Smelt's");
+  app.add_option("--mpich", a.mpich, "where MPICH is installed (default: the mpirun.mpich and mpicc.mpich of PATH)");
   app.add_flag("--quick", a.quick, "shorter runs, fewer rounds, kernels and sizes: the whole table within a minute");
   app.add_option("--json", a.json, "write JSON to this file as well: rows, and every round");
 }
@@ -105,7 +120,7 @@ std::string find_mpirun(const char* option, const std::string& given, const std:
   return found;
 }
 
-void complete(const CLI::App& app, Arguments& a, const smelt::Machine& machine) {
+void complete(const CLI::App& app, Arguments& a, const smelt::Machine& machine, const std::string& folder) {
   Request& r = a.request;
   std::set<uint16_t> cores;
   for (const smelt::Pu& pu : machine.pus)
@@ -125,13 +140,32 @@ void complete(const CLI::App& app, Arguments& a, const smelt::Machine& machine) 
   r.sizes = parse_sizes(a.sizes);
   r.own_dir = smelt::epcc::own_directory();
   r.smelt_dir = r.smelt_dir.empty() ? find_smelt_dir(r.own_dir) : fs::absolute(r.smelt_dir).string();
-  r.mpirun = find_mpirun("--mpirun", r.mpirun, {"mpirun.openmpi", "mpirun"});
-  r.mpich_mpirun = find_mpirun("--mpich-mpirun", r.mpich_mpirun, {"mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"});
+  if (!a.peers.empty()) r.sides = a.peers;
+  if (!a.peers.empty()) r.sides.emplace_back("smelt");
+  r.open_mpi = {find_mpirun("--mpirun", r.open_mpi.mpirun, {"mpirun.openmpi", "mpirun"}), r.own_dir + "/mpi_sweep"};
+  r.peers = a.open_mpi.empty() ? r.open_mpi : installation_at(a.open_mpi, false, folder);
+  r.mpich = a.mpich.empty()
+                ? Installation{find_mpirun("--mpich", "", {"mpirun.mpich", "mpiexec.mpich", "mpiexec.hydra"}),
+                               r.own_dir + "/mpi_sweep_mpich"}
+                : installation_at(a.mpich, true, folder);
 }
+
+// For what is compiled here; removed with it.
+struct Folder {
+  std::string path = (fs::temp_directory_path() / "mpi_compare.XXXXXX").string();
+  Folder() {
+    if (!mkdtemp(path.data())) throw FailedRun{fmt::format("no folder \"{}\"", path)};
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
 
 int run(const CLI::App& app, Arguments& a) {
   const smelt::Machine machine = smelt::discover_machine();
-  complete(app, a, machine);
+  const Folder folder;
+  complete(app, a, machine, folder.path);
   std::ofstream json;
   if (!a.json.empty()) {  // before the work, not after it
     json.open(a.json);
@@ -152,8 +186,9 @@ int run(const CLI::App& app, Arguments& a) {
 
 int main(int argc, char** argv) {
   constexpr const char* kName = "mpi_compare";
-  CLI::App app{"MPI's collectives: stock Open MPI, its coll/sm, MPICH and Smelt, in interleaved rounds of runs.",
-               kName};
+  CLI::App app{
+      "MPI's collectives: stock Open MPI, its components for a node, MPICH and Smelt, in interleaved rounds of runs.",
+      kName};
   Arguments arguments;
   describe_options(app, arguments);
   smelt::epcc::install_signal_handlers();

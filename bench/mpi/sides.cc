@@ -43,26 +43,32 @@ Words open_mpi_placement(const Request& request) {
   return words;
 }
 
-Side open_mpi_side(const Request& request, const std::string& name, const Words& choice) {
+Side open_mpi_side(const Request& request, const Installation& library, const std::string& name, const Words& choice) {
   Side side;
   side.name = side.column = name;
-  side.command = {request.mpirun};
+  side.command = {library.mpirun};
   append(side.command, open_mpi_placement(request));
   append(side.command, choice);
-  side.command.push_back(request.own_dir + "/mpi_sweep");
+  side.command.push_back(library.sweep);
   return side;
 }
 
-Side make_tuned(const Request& request) { return open_mpi_side(request, "tuned", {"--mca", "coll", "^smelt"}); }
-
-Side make_sm(const Request& request) {
-  Side side = open_mpi_side(request, "sm", {"--mca", "coll", "^smelt", "--mca", "coll_sm_priority", "95"});
-  side.component = "sm";
+// Another component than the chosen one, at a priority above all others.
+Side make_peer(const Request& request, const std::string& name) {
+  Words choice{"--mca", "coll", "^smelt"};
+  if (name != "tuned") append(choice, {"--mca", "coll_" + name + "_priority", "95"});
+  // Without XPMEM it crashes in reductions that do not fit into its own buffers (6.0.0rc2).
+  const std::string largest = std::to_string(std::max(1L << 20, *std::ranges::max_element(request.sizes)));
+  if (name == "xhc")
+    append(choice, {"--mca", "coll_xhc_reduce_cico_max", largest, "--mca", "coll_xhc_allreduce_cico_max", largest});
+  if (name == "acoll") append(choice, {"--mca", "coll_acoll_comm_size_thresh", "2"});  // 16 as it comes
+  Side side = open_mpi_side(request, request.peers, name, choice);
+  if (name != "tuned") side.component = name;
   return side;
 }
 
 Side make_smelt(const Request& request) {
-  Side side = open_mpi_side(request, "smelt", {"--mca", "coll_smelt_priority", "90"});
+  Side side = open_mpi_side(request, request.open_mpi, "smelt", {"--mca", "coll_smelt_priority", "90"});
   side.column = "Smelt";
   side.component = "smelt";
   side.settings = {fmt::format("OMPI_MCA_mca_base_component_path={}:SYSTEM_DEFAULT", request.smelt_dir)};
@@ -71,38 +77,67 @@ Side make_smelt(const Request& request) {
   return side;
 }
 
-Side make_mpich(const Request& request) {
+Side make_mpich(const Request& request, const std::string& name) {
   Side side;
-  side.name = side.column = "mpich";
+  side.name = side.column = name;
   side.open_mpi = false;
-  side.command = {request.mpich_mpirun, "-n", std::to_string(request.ranks)};
+  if (name == "mpich-rg")
+    for (const char* collective : {"BARRIER", "BCAST", "REDUCE", "ALLREDUCE"})
+      side.settings.push_back(fmt::format("MPIR_CVAR_{}_POSIX_INTRA_ALGORITHM=release_gather", collective));
+  side.command = {request.mpich.mpirun, "-n", std::to_string(request.ranks)};
   if (request.bind && !request.oversubscribed())
     append(side.command, {"-bind-to", request.ranks > request.cores ? "hwthread" : "core"});
-  side.command.push_back(request.own_dir + "/mpi_sweep_mpich");
+  side.command.push_back(request.mpich.sweep);
   return side;
 }
+
+bool is_mpich(const std::string& name) { return name.starts_with("mpich"); }
 
 // Why the side cannot run; empty: it can.
 std::string missing(const Request& request, const std::string& name) {
   const auto no = [](const std::string& path, int mode) { return access(path.c_str(), mode) != 0; };
-  if (name == "mpich") {
-    if (no(request.own_dir + "/mpi_sweep_mpich", X_OK)) return "no MPICH compiler (mpicc.mpich) when this was built";
-    return request.mpich_mpirun.empty() ? "no mpirun.mpich; --mpich-mpirun PATH names one" : "";
+  if (is_mpich(name)) {
+    if (no(request.mpich.sweep, X_OK))
+      return "no MPICH compiler (mpicc.mpich) when this was built; --mpich PREFIX names an installation";
+    return request.mpich.mpirun.empty() ? "no mpirun.mpich; --mpich PREFIX names an installation" : "";
   }
-  if (request.mpirun.empty()) return "no mpirun of Open MPI; --mpirun PATH names one";
-  if (no(request.own_dir + "/mpi_sweep", X_OK)) return "no mpi_sweep beside this program";
+  const Installation& library = name == "smelt" ? request.open_mpi : request.peers;
+  if (library.mpirun.empty()) return "no mpirun of Open MPI; --mpirun PATH names one";
+  if (no(library.sweep, X_OK)) return "no mpi_sweep beside this program";
   if (name == "smelt" && no(request.smelt_dir + "/mca_coll_smelt.so", R_OK))
     return fmt::format("no {}/mca_coll_smelt.so; build ompi_coll_smelt or give --smelt-dir", request.smelt_dir);
   return "";
 }
 
 Side make_side(const Request& request, const std::string& name) {
-  if (name == "tuned") return make_tuned(request);
-  if (name == "sm") return make_sm(request);
-  return name == "mpich" ? make_mpich(request) : make_smelt(request);
+  if (is_mpich(name)) return make_mpich(request, name);
+  return name == "smelt" ? make_smelt(request) : make_peer(request, name);
+}
+
+// Which sides take part where nobody says it: not han, which would leave this machine alone, and of the others each
+// library as it comes with its best component for a node.
+bool by_default(const std::string& name) {
+  const char* node_component = SMELT_OPEN_MPI_MAJOR >= 6 ? "xhc" : "sm";
+  return name == "tuned" || name == node_component || name == "mpich" || name == "smelt";
 }
 
 }  // namespace
+
+Installation installation_at(const std::string& prefix, bool mpich, const std::string& folder) {
+  const auto find = [&prefix](const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (const std::string path = prefix + "/bin/" + name; access(path.c_str(), X_OK) == 0) return path;
+    throw BadInput{fmt::format("{}: there is no bin/{}", prefix, names.back())};
+  };
+  const std::string own = mpich ? ".mpich" : ".openmpi";
+  Installation found{find({"mpirun" + own, "mpirun"}), folder + (mpich ? "/mpi_sweep_mpich" : "/mpi_sweep")};
+  std::vector<std::string> words{find({"mpicc" + own, "mpicc"}), "-std=gnu11", "-O3", "-o", found.sweep};
+  for (const char* source : {"sweep.c", "kernels.c", "measure.c", "node.c"})
+    words.push_back(fmt::format("{}/{}", SMELT_SWEEP_SOURCES, source));
+  const epcc::Finished compiled = epcc::run_child(words, Environment::of_this_process(), 120);
+  if (!compiled.ok) throw epcc::FailedRun{fmt::format("{} failed: {}", words[0], compiled.failure)};
+  return found;
+}
 
 std::string Side::shown() const {
   Words words = settings;
@@ -135,7 +170,8 @@ std::vector<Side> make_sides(const Request& request, Words& warnings) {
   std::vector<Side> sides;
   for (const std::string name : kSideNames) {
     const bool named = std::ranges::count(request.sides, name) > 0;
-    if (!named && !request.sides.empty()) continue;
+    const bool all = std::ranges::count(request.sides, "all") > 0;
+    if (request.sides.empty() ? !by_default(name) : !named && !all) continue;
     const std::string why = missing(request, name);
     if (!why.empty() && named) throw BadInput{fmt::format("--sides {}: {}", name, why)};
     if (!why.empty()) {

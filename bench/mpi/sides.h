@@ -1,10 +1,14 @@
 // The sides of the comparison: one MPI library, or one collective component of Open MPI, each with the command and the
 // environment under which mpi_sweep meets it.
 //
-//   tuned   Open MPI as it chooses by itself (coll/tuned on one machine)
-//   sm      Open MPI with coll/sm preferred, which has barrier, bcast, reduce and allreduce
-//   mpich   MPICH, with an mpi_sweep of its own
-//   smelt   Open MPI with mca_coll_smelt.so preferred
+//   tuned     Open MPI as it chooses by itself (coll/tuned on one machine)
+//   sm        Open MPI with coll/sm preferred, which has barrier, bcast, reduce and allreduce (up to 5)
+//   han       Open MPI with coll/han preferred, which leaves a single machine alone
+//   xhc       Open MPI with coll/xhc preferred, which has the same four (from 6)
+//   acoll     Open MPI with coll/acoll preferred, from two ranks on (from 6)
+//   mpich     MPICH as it chooses by itself, with an mpi_sweep of its own
+//   mpich-rg  MPICH, with release_gather for those four
+//   smelt     Open MPI with mca_coll_smelt.so preferred
 #pragma once
 
 #include <string>
@@ -13,6 +17,11 @@
 #include "epcc/child.h"
 
 namespace smelt::bench {
+
+// An MPI library. Empty paths: it is not there.
+struct Installation {
+  std::string mpirun, sweep;  // its mpi_sweep
+};
 
 struct Request {
   int ranks = 2;
@@ -27,10 +36,12 @@ struct Request {
   double timeout_s = 120;  // of one run
   bool bind = true;
   bool verify = true;
-  int cores = 1, cpus = 1;           // that this process may use
-  std::string own_dir;               // where the mpi_sweep programs lie
-  std::string mpirun, mpich_mpirun;  // empty: not found
-  std::string smelt_dir;             // of mca_coll_smelt.so
+  int cores = 1, cpus = 1;  // that this process may use
+  std::string own_dir;      // of this program
+  Installation open_mpi;    // that Smelt's component was built for
+  Installation peers;       // the Open MPI of the sides beside Smelt's
+  Installation mpich;
+  std::string smelt_dir;  // of mca_coll_smelt.so
 
   bool oversubscribed() const { return ranks > cpus; }
 };
@@ -47,7 +58,11 @@ struct Side {
   std::string shown() const;  // as one would type it
 };
 
-inline constexpr const char* kSideNames[] = {"tuned", "sm", "mpich", "smelt"};
+inline constexpr const char* kSideNames[] = {"tuned", "sm", "han", "xhc", "acoll", "mpich", "mpich-rg", "smelt"};
+
+// Of the installation below `prefix` the mpirun, and an mpi_sweep that its mpicc makes in `folder`. Throws
+// epcc::BadInput where it lacks one of the two, epcc::FailedRun where mpi_sweep does not compile.
+Installation installation_at(const std::string& prefix, bool mpich, const std::string& folder);
 
 // In the order of kSideNames. A side that the request does not name, and that is not there, is left out, with a line in
 // `warnings`. If it names one that is not there: throws epcc::BadInput.

@@ -112,6 +112,13 @@ std::string count_of(uint64_t count, const char* noun, const char* more = "s") {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : more);
 }
 
+// "a", "a and b", "a, b and c"
+std::string in_words(const std::vector<std::string>& parts) {
+  std::string text = parts.front();
+  for (size_t i = 1; i < parts.size(); i++) text += (i + 1 < parts.size() ? ", " : " and ") + parts[i];
+  return text;
+}
+
 // Why processes that began have told nothing at their end: the three ways there are.
 std::string silent_text(uint64_t silent, const char* noun) {
   return fmt::format("; {} left by a signal, _exit or exec and did not tell",
@@ -140,12 +147,14 @@ std::string openmp_text(const OpenMpStats& one) {
     text = fmt::format("OpenMP ({}, {}): ", one.runtime, count_of(std::max<uint64_t>(one.threads, 1), "thread"));
     // Of libomp no region is forked or joined by us.
     const bool forks = one.runtime == "libgomp";
-    if (forks) text += fmt::format("{} of {} and ", one.hot, count_of(one.regions, "parallel region"));
-    text += fmt::format("{}{} served",
-                        count_of(one.barriers, forks ? "barrier" : "barrier or reduction", forks ? "s" : "s"),
-                        one.loops || one.tasks ? "," : "");
-    if (one.loops) text += fmt::format(" {}", count_of(one.loops, "dynamic loop"));
-    if (one.tasks) text += fmt::format(" {}", count_of(one.tasks, "task"));
+    std::vector<std::string> served;
+    if (forks) served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));
+    served.push_back(forks ? count_of(one.barriers, "barrier")
+                           : count_of(one.barriers, "barrier") +
+                                 (one.barriers == 1 ? " or reduction" : " or reductions"));
+    if (one.loops) served.push_back(count_of(one.loops, "dynamic loop"));
+    if (one.tasks) served.push_back(count_of(one.tasks, "task"));
+    text += in_words(served) + " served";
     if (forks) text += regions_left(one);
     if (one.barriers_left)
       text += fmt::format("; {} left to {} for its tasks", count_of(one.barriers_left, "barrier"), one.runtime);

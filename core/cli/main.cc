@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -100,8 +101,8 @@ std::string version_text() {
   const std::string mpi = SMELT_OPEN_MPI_SERIES;
   const std::string commit = commit_built();
   return fmt::format("smelt {}{}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION,
-                     commit.empty() ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__, hwloc_series(),
-                     mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
+                     commit == "none" ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__,
+                     hwloc_series(), mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
 }
 
 void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
@@ -174,7 +175,10 @@ int dispatch(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // CLI11 takes them last first
     app.parse(words);
   } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
+    std::ostringstream text;
+    const int code = app.exit(help_or_version, text, text);
+    put_page(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     const auto parsed = app.get_subcommands();
     std::string text = one_line(error.what()) + ";";

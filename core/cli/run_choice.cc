@@ -17,6 +17,7 @@
 #include "network/interfaces.h"
 #include "profile/text/error.h"
 #include "profile/text/network.h"
+#include "smelt_config.h"
 
 namespace smelt {
 namespace {
@@ -54,6 +55,15 @@ std::string component_to_use(const RunChoice& choice) {
   return component.find(':') == std::string::npos ? component : "";
 }
 
+// Where the component for messages is not there: why.
+std::string no_messages() {
+  const std::string series = SMELT_OPEN_MPI_SERIES;
+  if (series.empty()) return std::string("the Open MPI components were not built: ") + SMELT_OPEN_MPI_MISSING;
+  if (series != "4.1" && series != "5.0")
+    return fmt::format("it serves those of Open MPI 4.1 and 5.0, and this Smelt is built for {}", series);
+  return "there is no component for them where Smelt looks (mca_pml_smelt.so)";
+}
+
 // With --messages: the folder of the component that serves them. Not always, since it is not known yet that they are
 // never slower.
 std::string messages_to_use(const RunChoice& choice) {
@@ -61,9 +71,9 @@ std::string messages_to_use(const RunChoice& choice) {
   const std::string folder = find_messages_component();
   if (!folder.empty() && folder.find(':') == std::string::npos) return folder;
   // the program runs all the same
-  warn(fmt::format("--messages: {}; Open MPI's messages remain its own",
-                   folder.empty() ? "there is no component for them here, which is built with Open MPI 4.1 only"
-                                  : fmt::format("Open MPI cannot read a path with a colon, {}", folder)));
+  warn(fmt::format(
+      "--messages: {}; Open MPI's messages remain its own",
+      folder.empty() ? no_messages() : fmt::format("Open MPI cannot read a path with a colon, {}", folder)));
   return "";
 }
 
@@ -103,8 +113,9 @@ void add_run_options(CLI::App& verb, RunChoice& choice) {
       ->type_name("PATH");
   verb.add_flag("--fit", choice.fit,
                 "no more threads than the cgroup's quota pays for (OMP_NUM_THREADS; also SMELT_FIT=1)");
-  verb.add_flag("--messages", choice.messages,
-                "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1)");
+  verb.add_flag(
+      "--messages", choice.messages,
+      "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1, 5.0)");
   verb.add_flag("--networks", choice.networks,
                 "give Open MPI's TCP component the parameters that follow from the sampled networks (smelt tune)");
 }

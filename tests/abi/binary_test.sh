@@ -28,6 +28,10 @@ if [ -n "$rails" ]; then
   sed -n 's/^SMELT_API .*\b\(smelt_rails\{0,1\}_[a-z]*\)(.*/\1/p' "$source/core/include/smelt/rail.h" | sort >"$difference.b"
   diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other functions than smelt/rail.h declares (<)"; cat "$difference"; }
 fi
+# Debian's package lists them once more, with the version that each came in.
+{ listed "$source/core/include/smelt/smelt.map"; listed "$source/rail_ofi/smelt_rail_ofi.map"; } | grep '^smelt_' | sort >"$difference.a"
+sed -n 's/^ \(smelt_[a-z0-9_]*\)@.*/\1/p' "$source/debian/libsmelt0.symbols" | sort >"$difference.b"
+diff "$difference.b" "$difference.a" >"$difference" || { fail "the maps list (>) other symbols than debian/libsmelt0.symbols (<)"; cat "$difference"; }
 exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_(counters|give_way)$|^dlclose$|^sched_yield$|^pthread_create$|^pthread_setspecific$|^tss_set$|^__cxa_thread_atexit_impl$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
 exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^__kmpc_|^smelt_kmp_counters$|^dlclose$|^pthread_create$' >"$difference.b"

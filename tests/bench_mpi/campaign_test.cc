@@ -26,6 +26,15 @@ TEST(Explain, WithoutWordsTheStatus) {
   EXPECT_EQ(explain({false, "still running after 135 s", "", ""}), "still running after 135 s");
 }
 
+TEST(MentionsComponent, NotPartsOfNames) {
+  const std::string verbose =
+      "[vm:1] mca: base: components_register: found loaded component han\n"
+      "[vm:1] mca: base: components_open: component smelt open function successful\n"
+      "[vm:1] mca: base: components_open: found loaded component tuned";
+  for (const char* name : {"tuned", "han", "smelt"}) EXPECT_TRUE(mentions_component(verbose, name)) << name;
+  for (const char* name : {"sm", "xhc"}) EXPECT_FALSE(mentions_component(verbose, name)) << name;
+}
+
 // Two ranks speak at once, and MPI_COMM_SELF follows, where coll/self has priority 75.
 TEST(ChosenComponent, IsTheOneOfHighestPriorityForTheWorld) {
   EXPECT_EQ(chosen_component("[vm:1] coll:find_available: coll component tuned is available\n"

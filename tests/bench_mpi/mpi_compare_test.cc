@@ -10,6 +10,7 @@
 
 #include "epcc/child.h"
 #include "epcc/program.h"
+#include "smelt_config.h"
 
 using namespace smelt::epcc;
 
@@ -98,21 +99,26 @@ TEST(MpiSweep, NoticesWrongResults) {
   }
 }
 
+// Open MPI's component for a node, which this series has.
+const std::string kNode = SMELT_OPEN_MPI_MAJOR >= 6 ? "xhc" : "sm";
+
 void expect_table(const std::string& out) {
-  for (const char* word : {"2 ranks", "tuned    Open MPI", "coll_sm_priority 95", "barrier, µs", "allreduce, µs",
-                           "geometric mean", "spread", "results verified"})
+  for (const std::string& word :
+       {std::string("2 ranks"), std::string("tuned    Open MPI"), "coll_" + kNode + "_priority 95",
+        std::string("barrier, µs"), std::string("allreduce, µs"), std::string("geometric mean"), std::string("spread"),
+        std::string("results verified")})
     EXPECT_NE(out.find(word), std::string::npos) << word << "\n" << out;
   EXPECT_EQ(out.find("failed"), std::string::npos) << out;
 }
 
 void expect_row(const Json& row) {
   EXPECT_GE(row.at("rounds"), 1);
-  for (const char* side : {"tuned", "sm"}) {
+  for (const std::string& side : {std::string("tuned"), kNode}) {
     const Json& us = row.at("sides").at(side).at("us");
     EXPECT_GT(us.at("median"), 0);
     EXPECT_LE(us.at("min"), us.at("max"));
   }
-  EXPECT_EQ(row.at("fastest_other"), "sm");
+  EXPECT_EQ(row.at("fastest_other"), kNode);
   EXPECT_GT(row.at("fastest_other_ratio").at("median"), 0);
 }
 
@@ -120,8 +126,8 @@ TEST(MpiCompare, StockSidesGiveTableAndJson) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
   const File file;
   const Finished compared =
-      run("MPI_COMPARE", {"--ranks", "2", "--quick", "--sides", "tuned,sm", "--kernels", "barrier,allreduce", "--sizes",
-                          "4,8,1K", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
+      run("MPI_COMPARE", {"--ranks", "2", "--quick", "--sides", "tuned," + kNode, "--kernels", "barrier,allreduce",
+                          "--sizes", "4,8,1K", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
   ASSERT_TRUE(compared.ok) << compared.failure;
   expect_table(compared.out);
   const Json json = file.json();
@@ -134,6 +140,40 @@ TEST(MpiCompare, StockSidesGiveTableAndJson) {
   for (const Json& row : json.at("rows")) expect_row(row);
   for (const Json& cell : json.at("cells"))
     for (const Json& side : cell.at("sides")) EXPECT_TRUE(side.at("verified"));
+}
+
+// Of all sides those that are not there, or do not want this machine, are named with the reason.
+TEST(MpiCompare, AllSides) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  const Finished compared =
+      run("MPI_COMPARE", {"--sides", "all", "--smelt-dir", "/nonexistent", "--kernels", "allreduce", "--sizes", "8,16K",
+                          "--batch-ms", "0.2", "--batches", "1", "--rounds", "1", "--json", file.path});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const std::string other = SMELT_OPEN_MPI_MAJOR >= 6 ? "sm" : "xhc";
+  for (const std::string& line : {other + " is left out: this Open MPI has no coll/" + other,
+                                  std::string("han is left out: Open MPI chose tuned for MPI_COMM_WORLD, not han"),
+                                  std::string("smelt is left out: no /nonexistent/mca_coll_smelt.so")})
+    EXPECT_NE(compared.out.find(line), std::string::npos) << line << "\n" << compared.out;
+  const Json json = file.json();
+  EXPECT_TRUE(json.at("failures").empty()) << compared.out;
+  for (const Json& row : json.at("rows"))
+    for (const std::string& side : {std::string("tuned"), kNode})
+      EXPECT_TRUE(row.at("sides").contains(side)) << compared.out;
+}
+
+// The peers of an installation that is named: here the one that mpirun is from.
+TEST(MpiCompare, AnInstallationIsNamed) {
+  const std::string mpirun = find_program({"mpirun.openmpi", "mpirun"});
+  if (mpirun.empty()) GTEST_SKIP() << "no mpirun";
+  const std::filesystem::path prefix = std::filesystem::path(mpirun).parent_path().parent_path();
+  const Finished compared = run("MPI_COMPARE", {"--sides", "tuned", "--open-mpi", prefix, "--kernels", "barrier",
+                                                "--batch-ms", "0.2", "--batches", "1", "--rounds", "1"});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const size_t begin = compared.out.find("/mpi_compare."), end = compared.out.find("/mpi_sweep", begin);
+  ASSERT_NE(end, std::string::npos) << compared.out;
+  const std::string folder = compared.out.substr(begin, end - begin);
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::temp_directory_path().string() + folder));
 }
 
 TEST(MpiCompare, EveryKernelRunsOversubscribed) {
@@ -181,6 +221,10 @@ TEST(MpiCompare, RefusesInOneLine) {
                                                     {"--ranks", "0"},
                                                     {"--sides", "smelt", "--smelt-dir", "/nonexistent"},
                                                     {"--mpirun", "/nonexistent"},
+                                                    {"--open-mpi", "/nonexistent"},
+                                                    {"--mpich", "/nonexistent"},
+                                                    {"--peers", "nonsense"},
+                                                    {"--peers", "all", "--sides", "all"},
                                                     {"--strict", "--skew", "5"},
                                                     {"--json", "/nonexistent/file"}}) {
     const Finished refused = run("MPI_COMPARE", arguments);

@@ -40,6 +40,15 @@ TEST(JobStats, OneProcess) {
   EXPECT_EQ(stats.threads(), 2u);
 }
 
+TEST(JobStats, AllThatWasServedIsOneList) {
+  const auto libomp = [](const char* counts) {
+    return std::string("{\"part\":\"libomp\",\"pid\":7,\"end\":true,\"threads\":2,") + counts + "}\n";
+  };
+  EXPECT_EQ(line_of(libomp("\"barriers\":10000")), "OpenMP (libomp, 2 threads): 10000 barriers or reductions served");
+  EXPECT_EQ(line_of(libomp("\"barriers\":1,\"loops\":5,\"tasks\":3")),
+            "OpenMP (libomp, 2 threads): 1 barrier or reduction, 5 dynamic loops and 3 tasks served");
+}
+
 TEST(JobStats, SeveralProcessesAreOneLine) {
   const std::string line = line_of(libgomp(7, kBegin) + libgomp(8, kBegin) + libgomp(8, kServed) + libgomp(7, kServed) +
                                    libgomp(9, "\"unused\":true"));

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The component in another Debian, with its compiler and its Open MPI: builds there, and runs there the tests of tests/ompi_coll_smelt.
-#   other_open_mpi_test.sh SOURCE_ROOT SUITE SERIES       e.g. . trixie 5.0, or by hand . sid 6.0, which moves
+#   other_open_mpi_test.sh SOURCE_ROOT SUITE SERIES       e.g. . trixie 5.0; sid moves, and its Open MPI with it
 # Exit 77, with a line that says why: skipped.
 # The source is seen there read-only; what is built stays there for the next time.
 set -eu
