@@ -31,7 +31,6 @@ namespace {
 
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
-std::atomic<uint64_t> generations{0};  // the last number that a meeting has been given
 
 // Runs one region as the master. The hot team is parked and fits.
 [[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call) {
@@ -60,26 +59,21 @@ std::atomic<uint64_t> generations{0};  // the last number that a meeting has bee
 
   call.function(call.data);
 
-  // The join. The way out first, while the others are still coming; unless libgomp must serve it.
   const uint64_t joined = position.epoch + 1;
   count(region.counters.passed, joined - first);
-  bool real = next_is_real(position);
-  if (!real) {
-    hot.state.save_range(&hot.inside_image);
-    hot.state.restore_range(hot.serial);
-    real = !(hot.lends ? gather_lent(*smelt_gomp_lent, joined) : hot.fork->gather(joined, &region.real_epoch));
-    if (real) {
-      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
-      hot.state.restore_range(hot.inside_image);
-    }
-  }
-  if (real) {
-    if (hot.lends) alone(*smelt_gomp_lent);
-    if (end_episode(position)) count(region.counters.real);
-    if (hot.lends) come_home(*smelt_gomp_lent);
-    hot.state.save_range(&hot.inside_image);
-    hot.state.restore_range(hot.serial);
-  }
+  join(
+      position,
+      [&] {
+        hot.state.save_range(&hot.inside_image);
+        hot.state.restore_range(hot.serial);
+      },
+      [&] { hot.state.restore_range(hot.inside_image); },
+      [&] { return hot.lends ? gather_lent(*smelt_gomp_lent, joined) : hot.fork->gather(joined, &region.real_epoch); },
+      [&] {
+        if (hot.lends) alone(*smelt_gomp_lent);
+        if (end_episode(position)) count(region.counters.real);
+        if (hot.lends) come_home(*smelt_gomp_lent);
+      });
   if (hot.lends) smelt_gomp_lent = nullptr;
   position = kOutside;
   smelt_gomp_next_region = link;
@@ -99,19 +93,6 @@ void forget(HotTeam& hot) {
     smelt_gomp_hot = nullptr;
   else if (hot.holder.load(std::memory_order_relaxed) != kNone)
     remove_parked(hot);
-}
-
-bool was_worthwhile(const HotTeam& hot) {
-  return hot.regions >= typical(ThresholdId::kHotWorthwhile) * hot.region->regions_before_hot;
-}
-
-// A region's team has ended early.
-void note_end(Region& region, const HotTeam& hot, const char* why) {
-  count(region.counters.ends);
-  put_off(region, was_worthwhile(hot));
-  if (options().verbose >= 2)
-    log_line("team of %u: hot no more after %llu regions: %s", hot.size, static_cast<unsigned long long>(hot.regions),
-             why);
 }
 
 bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
@@ -183,8 +164,7 @@ HotTeam* hot_team_of(Region& region) {
 // The HotTeam at the beginning of a team of so many threads; the master is in the serial part.
 void prepare(HotTeam& hot, uint32_t size) {
   Region& region = *hot.region;
-  hot.process = os::process_id();
-  hot.level = REAL(omp_get_level)() + 1;
+  prepare_meeting(hot, region, size, REAL(omp_get_level)() + 1);
   hot.size_around = REAL(omp_get_num_threads)();
   hot.around = region.nested ? smelt_gomp_position.region : nullptr;
   const uint32_t carriers = headcount.cpus.load(std::memory_order_relaxed);
@@ -193,15 +173,8 @@ void prepare(HotTeam& hot, uint32_t size) {
   if (!hot.around) count_team(region, at_work);
   hot.team = &team_for(region, at_work, headcount.crowded(), false);
   if (hot.lends) begin_surplus(*hot.surplus, region);
-  hot.size = size;
-  hot.first_epoch = hot.epoch = region.epoch + 1;
-  hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
-  hot.docked.store(0, std::memory_order_relaxed);                            // these two are ordered by libgomp's fork
-  hot.spoiled.store(false, std::memory_order_relaxed);
-  hot.threads_end.store(false, std::memory_order_relaxed);
+  hot.threads_end.store(false, std::memory_order_relaxed);  // ordered by libgomp's fork
   hot.compare = false;
-  hot.inside = false;
-  hot.regions = 0;
   hot.icvs = hot.taken = icvs_now();
   hot.stale = false;
   hot.settings = smelt_gomp_own.settings;
@@ -212,22 +185,9 @@ void prepare(HotTeam& hot, uint32_t size) {
   hot.state.save(&hot.serial);
 }
 
-// The meeting. All workers are on their way to it, and stay there until `ready`: back when each has said where it runs.
-void meet(HotTeam& hot, uint32_t given) {
-  hot.region->cpus[0].store(os::current_cpu(), std::memory_order_relaxed);  // for the master alone
-  // Acquire: pairs with the release in dock(), after which its CPU is known.
-  for (uint32_t turns = 0; hot.docked.load(std::memory_order_acquire) + 1 < given; ++turns) {
-    if (turns < typical(ThresholdId::kMeetingPolls))
-      cpu_pause();
-    else
-      os::yield_cpu();
-  }
-  if (hot.canary) ask_canary(*hot.canary, *hot.region, given);
-}
-
 // Ends the meeting with the barrier and fork built for the threads that came. False: none could be built, and the
 // workers go home.
-bool dismiss(HotTeam& hot, uint32_t given) {
+bool equip(HotTeam& hot, uint32_t given) {
   const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn_range(hot.serial);
   // The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
   const bool built =
@@ -239,7 +199,7 @@ bool dismiss(HotTeam& hot, uint32_t given) {
     hot.surplus->barrier = hot.barrier;
     lend(*hot.surplus, 0);
   }
-  post(hot.ready, hot.generation, PostOrder::kFenced);  // release: the barrier and fork built for the workers
+  dismiss(hot);
   if (!built) REAL(GOMP_parallel_end)();
   return built;
 }
@@ -250,8 +210,8 @@ bool start(HotTeam& hot, uint32_t size) {
   prepare(hot, size);
   REAL(GOMP_parallel_start)(dock, &hot, size);
   const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  meet(hot, given);
-  if (!dismiss(hot, given)) return false;
+  meet(hot, *hot.region, given);
+  if (!equip(hot, given)) return false;
   hot.active = true;
   if (hot.around)
     add_parked(hot);
@@ -269,15 +229,6 @@ std::atomic<bool> targets_seen{false};
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function) {
   if (begin_dynamic(position, loop, function)) return;
   REAL(GOMP_loop_start)(loop.start, loop.end, loop.step, loop.schedule, loop.chunk, nullptr, nullptr, nullptr, nullptr);
-}
-
-void put_off(Region& region, bool worthwhile) {
-  region.repeats = 0;
-  ++region.generation;
-  if (worthwhile)
-    region.regions_before_hot = typical(ThresholdId::kHotAfter);
-  else if (region.regions_before_hot < typical(ThresholdId::kHotAfterMost))
-    region.regions_before_hot *= 2;
 }
 
 // Does a proc_bind clause ask for what regions without it do not get? `true` means close to libgomp.
@@ -341,7 +292,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
 
 void send_home(HotTeam& hot, ThreadState& here) {
   here.while_in(hot.inside_image, [&] {
-    hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr});
+    openmp::send_home(hot);
     if (hot.lends) {
       release_block(*hot.surplus->lent, hot.epoch, {});
       leave_lent(*hot.surplus->lent);
@@ -491,7 +442,7 @@ bool end_hot_with_thread() {
   if (!hot) return true;
   if (hot->inside) return false;
   end(*hot);
-  put_off(*hot->region, was_worthwhile(*hot));
+  put_off(*hot->region, was_worthwhile(*hot, *hot->region));
   return true;
 }
 

@@ -59,8 +59,8 @@
 #pragma once
 
 #include "libgomp.h"
+#include "openmp/hot_team.h"
 #include "region.h"
-#include "team/fork_join.h"
 #include "thread_state.h"
 
 namespace smelt::gomp {
@@ -90,25 +90,16 @@ struct Surplus;
 // The holder of a kept team: parked.h.
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
-struct HotTeam : SwappedState {
+struct HotTeam : HotRecord, SwappedState {
   // The master's.
   Region* region;
-  Team* team;         // barrier and fork of this size
-  Icvs icvs;          // of the serial part, when they were last compared
-  Icvs taken;         // that the regions inherit
-  uint32_t settings;  // nested: ThreadsOwn::settings at the start
-  bool active;        // workers are in dock()
-  bool inside;        // the master is in a region (or in a team of one beside the parked team)
-  bool compare;       // a setting was touched in the serial part
-  bool stale;         // `icvs` and `taken` differ
-  Surplus* surplus;   // surplus.h; kept for the next team of that shape
-  bool lends;         // its threads are surplus ones
-  uint32_t size;
-  uint64_t epoch;              // last episode; the next fork carries it
-  uint64_t regions;            // since the start
-  uint64_t generation;         // of this team; never repeats
-  int32_t process;             // that made it
-  int32_t level;               // omp_get_level() in its regions
+  Icvs icvs;                   // of the serial part, when they were last compared
+  Icvs taken;                  // that the regions inherit
+  uint32_t settings;           // nested: ThreadsOwn::settings at the start
+  bool compare;                // a setting was touched in the serial part
+  bool stale;                  // `icvs` and `taken` differ
+  Surplus* surplus;            // surplus.h; kept for the next team of that shape
+  bool lends;                  // its threads are surplus ones
   int32_t size_around;         // nested: of the team around
   const RegionRecord* around;  // and its region; nullptr: none, the serial part
   HotTeam* next_kept;          // nested: parked.cc
@@ -117,19 +108,8 @@ struct HotTeam : SwappedState {
   // Written by the master before a fork, read by the workers after it.
   alignas(kLineBytes) LoopCall loop;
 
-  // Set by anybody inside a region: the team is to end before the next; kept: with this one.
-  alignas(kLineBytes) std::atomic<bool> spoiled;
-  std::atomic<bool> threads_end;
-
-  // The meeting at the start: every worker has said where it runs; perhaps a canary is asked; then the master says what
-  // was built for that.
-  alignas(kLineBytes) std::atomic<uint32_t> docked;
-  Line ready;         // its epoch is the generation
-  Canary* canary;     // to be followed by all; nullptr: none
-  WaitPolicy policy;  // for the meeting; of the master, since finding it out reads files
-  Barrier* barrier;
-  ForkJoin* fork;  // nullptr at the meeting: go home, nothing could be built
-  uint64_t first_epoch;
+  // Set by anybody inside a region: the team, kept for a nested region, is to end with this one.
+  alignas(kLineBytes) std::atomic<bool> threads_end;
 };
 
 // A thread's further state. In one piece, because stacks pay for thread-local storage, and for the gaps in it.
@@ -179,7 +159,6 @@ extern std::atomic<bool> targets_seen __attribute__((visibility("hidden")));
 // For solo.cc.
 void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
-void put_off(Region& region, bool worthwhile);  // its next team comes sooner or later by what a last one was good for
 
 // In a child after fork: the team kept for that nested region has no threads.
 void forget_kept(Region& region);

@@ -290,7 +290,6 @@ Region* new_record(bool nested) {
   auto* const region = static_cast<Region*>(begin_record(sizeof(Region), nested));
   if (!region) return nullptr;
   static_cast<Habits&>(*region) = {};
-  if (region->regions_before_hot == 0) region->regions_before_hot = typical(ThresholdId::kHotAfter);
   return region;
 }
 

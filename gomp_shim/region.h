@@ -124,8 +124,7 @@ struct Habits {
   uint32_t learned_request = 0;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size = 0;     // ... and that size
   uint32_t last_request = 0;     // team size asked for ...
-  uint32_t last_crew = 0;        // ... and the last one of more than one thread
-  uint32_t repeats = 0;          // how often in a row since, those of one thread not counted
+  uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
   uint32_t ones = 0;             // regions of one thread since there was a team of one for them
   bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
   bool never_surplus = false;    // surplus threads: the watchdog had too much to do
@@ -134,10 +133,9 @@ struct Habits {
 };
 
 struct Region : RegionRecord, Habits {
-  // The master's, too. For the next one: its hot team, once there was one (hot_team.h), and how late one is made.
+  // The master's, too. For the next one: its hot team, once there was one (hot_team.h).
   HotTeam* hot;
-  uint32_t regions_before_hot;  // of one size in a row
-  Solo solo;                    // of another Region's `one`
+  Solo solo;  // of another Region's `one`
 
   // own_tasks.h. The region's threads': the deques, once there are some; the last episode with tasks of libgomp's; a
   // Settings, and what all its tasks had inherited before the first change.

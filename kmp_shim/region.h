@@ -76,8 +76,7 @@ struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size = 0;     // ... and that size
-  uint32_t last_request = 0;     // team size asked for
-  uint32_t repeats = 0;          // how often in a row since
+  uint32_t last_request = 0;     // team size asked for; `repeats` counts it
 };
 
 struct Region : RegionRecord, Habits {

@@ -5,6 +5,7 @@
 
 #include "base/os/os.h"
 #include "openmp/at_exit.h"
+#include "policy/thresholds.h"
 #include "policy/wait.h"
 
 namespace smelt::openmp {
@@ -38,6 +39,8 @@ RegionRecord* begin_record(size_t bytes, bool nested) {
   if (!record) record = static_cast<RegionRecord*>(os::map_pages(bytes));
   if (!record) return nullptr;
   record->nested = nested;
+  record->repeats = 0;
+  if (record->regions_before_hot == 0) record->regions_before_hot = typical(ThresholdId::kHotAfter);
   for (auto& cpu : record->cpus) cpu.store(~0u, std::memory_order_relaxed);
   add_counters(&record->counters);
   return record;

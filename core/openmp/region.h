@@ -25,8 +25,11 @@ struct RegionRecord {
   uint32_t generation;      // changes with whatever the shim has derived from the teams' barriers
   uint32_t counted;         // threads of this region's team in the process-wide count
   uint32_t threads_seen;    // that count when the shim last derived something from it
+  uint32_t repeats;         // how often in a row the team has had the size of the one before
   uint32_t next_victim;     // of `teams`, when all are taken
-  Team* last_team;          // of `teams`
+  // For the next hot team (hot_team.h), of whatever thread has the record: of one size in a row.
+  uint32_t regions_before_hot;
+  Team* last_team;  // of `teams`
   Team teams[kTeamsKept];
 
   // Of the team at work. Written by the master before it starts one, ordered by the fork.
