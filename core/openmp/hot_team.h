@@ -1,5 +1,6 @@
-// A hot team, as both shims keep one: a team whose workers stay inside one long region of the runtime's that the program
-// does not see, and which is forked and joined here (team/fork_join.h) for one region of the program after another.
+// A hot team, as both shims keep one: a team whose workers stay inside one long region of the runtime's that the
+// program does not see, and which is forked and joined here (team/fork_join.h) for one region of the program after
+// another.
 //
 // How the master comes out of the runtime's region while its workers stay in it, and what it looks like to the runtime
 // meanwhile, is the shim's business. Here are the parts that do not differ: the meeting at the team's start, a worker's
