@@ -102,10 +102,22 @@ const char* why_not_newer(const void* entry) {
   return nullptr;
 }
 
+// The shim for LLVM's libomp takes some of the same names, and stands behind us.
+void pass_to_next() {
+  const char* name = slot_names;
+  for (uint32_t i = 0; i < kSlots; ++i) {
+    if (void* const next = dlsym(RTLD_NEXT, name)) __atomic_store_n(&smelt_real[i], next, __ATOMIC_RELAXED);
+    name += std::strlen(name) + 1;
+  }
+}
+
 const char* why_not(void* libgomp) {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
   if (!options().gomp) return "SMELT_GOMP=0";
-  if (dlsym(libgomp, "__kmpc_fork_call")) return "the OpenMP runtime is LLVM's libomp";
+  if (dlsym(libgomp, "__kmpc_fork_call")) {
+    pass_to_next();
+    return "the OpenMP runtime is LLVM's libomp";
+  }
 #define SYMBOL(name)
 #define TAKEN(name) \
   if (!smelt_real_##name) return "this libgomp has no " #name;

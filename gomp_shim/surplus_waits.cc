@@ -142,10 +142,15 @@ void smelt_gomp_alone(void) {
   if (Lent* const self = smelt_gomp_lent) alone(*self);
 }
 
+// The shim for LLVM's libomp behind us may leave out yields of that (kmp_shim/thread_calls.cc).
+[[gnu::visibility("default")]] bool (*smelt_gomp_yield_left_out)(const void* caller) = nullptr;
+
 // For programs and libraries that wait by polling; Open MPI, with mpi_yield_when_idle.
 [[gnu::visibility("default")]] int sched_yield(void) noexcept {
   Lent* const self = smelt_gomp_lent;
-  if (!self || !give_way(*self)) smelt::os::yield_cpu();
+  if (self && give_way(*self)) return 0;
+  const auto left_out = __atomic_load_n(&smelt_gomp_yield_left_out, __ATOMIC_RELAXED);  // code
+  if (!left_out || !left_out(__builtin_return_address(0))) smelt::os::yield_cpu();
   return 0;
 }
 

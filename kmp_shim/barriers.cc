@@ -9,6 +9,7 @@
 // barrier serves an episode, ours or libomp's, is decided by openmp/episodes.h, for all threads alike. That a barrier
 // of libomp's is left out does no harm to it: it changes the team's sets of tasks over there, for all threads of the
 // team or for none, and a set in which no task was made need not be changed.
+#include "identity.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
@@ -33,7 +34,7 @@ extern "C" {
 void __kmpc_barrier(KmpIdent* where, KmpThread gtid) {
   Position& at = position;
   if (!served(at, __builtin_return_address(0))) [[unlikely]]
-    return STRAIGHT(__kmpc_barrier)(where, gtid);
+    return STRAIGHT(__kmpc_barrier)(where, known_as(gtid));
   pass(at, where, gtid);
 }
 
@@ -41,7 +42,8 @@ void __kmpc_barrier(KmpIdent* where, KmpThread gtid) {
 void __kmpc_copyprivate(KmpIdent* where, KmpThread gtid, size_t bytes, void* data, void (*copy)(void*, void*),
                         int32_t didit) {
   Position& at = position;
-  if (!served(at, __builtin_return_address(0))) return STOCK(__kmpc_copyprivate)(where, gtid, bytes, data, copy, didit);
+  if (!served(at, __builtin_return_address(0)))
+    return STOCK(__kmpc_copyprivate)(where, known_as(gtid), bytes, data, copy, didit);
   std::atomic<void*>& copied = at.region->copied;
   if (didit) copied.store(data, std::memory_order_relaxed);  // ordered by the barrier
   pass(at, where, gtid);
@@ -52,7 +54,7 @@ void __kmpc_copyprivate(KmpIdent* where, KmpThread gtid, size_t bytes, void* dat
 // data is null in all threads but the one that ran the block. A barrier of the program follows.
 void* __kmpc_copyprivate_light(KmpIdent* where, KmpThread gtid, void* data) {
   Position& at = position;
-  if (!served(at, __builtin_return_address(0))) return STOCK(__kmpc_copyprivate_light)(where, gtid, data);
+  if (!served(at, __builtin_return_address(0))) return STOCK(__kmpc_copyprivate_light)(where, known_as(gtid), data);
   std::atomic<void*>& copied = at.region->copied;
   if (data) copied.store(data, std::memory_order_relaxed);
   pass(at, where, gtid);

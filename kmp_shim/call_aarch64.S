@@ -167,6 +167,98 @@ smelt_kmp_long_way_\name:
         LONG_WAY __kmpc_omp_task_with_deps
         LONG_WAY __kmpc_taskloop
 
+        // The hot team's stubs (symbols.def). A call goes on to the function that the caller means, as it came but for
+        // the thread's number; where it returns to stays the program's.
+        .macro  STUB name
+        .globl  \name
+        .type   \name, %function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .endm
+        .macro  GO_ON name
+1:      adrp    x16, smelt_openmp_several
+        ldrb    w16, [x16, :lo12:smelt_openmp_several]
+        cbnz    w16, 2f
+        adrp    x16, smelt_real_\name
+        ldr     x16, [x16, :lo12:smelt_real_\name]
+        cbz     x16, 2f
+        br      x16
+2:      KEEP
+        adrp    x0, smelt_real_\name
+        add     x0, x0, :lo12:smelt_real_\name
+        mov     x1, x30                         // where the call returns to
+        bl      smelt_openmp_meant
+        mov     x16, x0
+        RESTORE
+        br      x16
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        // Leagues of teams. As __kmpc_fork_call.
+        STUB    __kmpc_fork_teams
+0:      adrp    x16, smelt_kmp_aside
+        ldrb    w16, [x16, :lo12:smelt_kmp_aside]
+        cmp     w16, #2
+        b.eq    3f
+        cbnz    w16, 1f
+        KEEP
+        bl      smelt_kmp_look
+        RESTORE
+        b       0b
+3:      b       smelt_kmp_fork_teams
+        GO_ON   __kmpc_fork_teams
+
+        // Identity in identity.h: .own and .serial.
+        // Further on at 1 where the register is not .own; else x16 is the address.
+        .macro  IS_OWN register
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_identity
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_identity]
+        add     x16, x16, x17
+        ldr     w17, [x16]
+        cmp     w17, \register
+        b.ne    1f
+        .endm
+
+        .macro  OF name, register
+        STUB    \name
+        IS_OWN  \register
+        ldr     \register, [x16, #4]
+        GO_ON   \name
+        .endm
+
+        .macro  BEGIN name
+        STUB    \name
+        IS_OWN  w1
+        KEEP
+        bl      smelt_kmp_before_leaving
+        RESTORE
+        IS_OWN  w1
+        ldr     w1, [x16, #4]
+        GO_ON   \name
+        .endm
+
+        .macro  BEFORE name, what
+        STUB    \name
+        adrp    x16, smelt_kmp_hot
+        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
+        cbz     w16, 1f
+        KEEP
+        bl      \what
+        RESTORE
+        GO_ON   \name
+        .endm
+
+#define OF_THREAD(name) OF name, w1
+#define OF_THREAD_1(name) OF name, w0
+#define BEGINS(name) BEGIN name
+#define SETS(name) BEFORE name, smelt_kmp_before_setting
+#define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
+#define SYMBOL(name)
+#include "symbols.def"
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

@@ -143,6 +143,88 @@ smelt_kmp_long_way_\name:
         LONG_WAY __kmpc_omp_task_with_deps
         LONG_WAY __kmpc_taskloop
 
+        // The hot team's stubs (symbols.def). A call goes on to the function that the caller means, as it came but for
+        // the thread's number; where it returns to stays the program's.
+        .macro  STUB name
+        .globl  \name
+        .type   \name, @function
+        .p2align 4
+\name:
+        .cfi_startproc
+        .endm
+        .macro  GO_ON name
+1:      cmpb    $0, smelt_openmp_several(%rip)
+        jne     2f
+        movq    smelt_real_\name(%rip), %r11
+        testq   %r11, %r11
+        je      2f
+        jmp     *%r11
+2:      KEEP
+        leaq    smelt_real_\name(%rip), %rdi
+        movq    56(%rsp), %rsi                  // where the call returns to
+        call    smelt_openmp_meant
+        movq    %rax, %r11
+        RESTORE
+        jmp     *%r11
+        .cfi_endproc
+        .size   \name, . - \name
+        .endm
+
+        // Leagues of teams. As __kmpc_fork_call.
+        STUB    __kmpc_fork_teams
+0:      cmpb    $2, smelt_kmp_aside(%rip)
+        je      smelt_kmp_fork_teams
+        cmpb    $0, smelt_kmp_aside(%rip)
+        jne     1f
+        KEEP
+        call    smelt_kmp_look
+        RESTORE
+        jmp     0b
+        GO_ON   __kmpc_fork_teams
+
+        // Identity in identity.h: .own and .serial.
+        .macro  OF name, register
+        STUB    \name
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %\register
+        jne     1f
+        movl    %fs:4(%r11), %\register
+        GO_ON   \name
+        .endm
+
+        .macro  BEGIN name
+        STUB    \name
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        KEEP
+        call    smelt_kmp_before_leaving
+        RESTORE
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        movl    %fs:4(%r11), %esi
+        GO_ON   \name
+        .endm
+
+        .macro  BEFORE name, what
+        STUB    \name
+        cmpb    $0, smelt_kmp_hot(%rip)
+        je      1f
+        KEEP
+        call    \what
+        RESTORE
+        GO_ON   \name
+        .endm
+
+#define OF_THREAD(name) OF name, esi
+#define OF_THREAD_1(name) OF name, edi
+#define BEGINS(name) BEGIN name
+#define SETS(name) BEFORE name, smelt_kmp_before_setting
+#define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
+#define SYMBOL(name)
+#include "symbols.def"
+
         // The slots (openmp/symbols.h).
         .macro SLOT name
         .globl  smelt_real_\name

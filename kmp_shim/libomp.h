@@ -11,10 +11,13 @@ extern "C" {
 struct KmpIdent {  // where in the source
   int32_t reserved;
   int32_t flags;
+  int32_t reserved_too, reserved_still;
+  const char* source;
 };
 // A loop's schedule: one of these, and what it may be changed by.
 inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36;
 inline constexpr int32_t kScheduleMonotonic = 1 << 29, kScheduleNonmonotonic = 1 << 30;
+inline constexpr int32_t kIdentKmpc = 0x02;
 inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction
 using KmpCombine = void (*)(void* into, void* from);
 using KmpCriticalName = int32_t[8];
@@ -24,8 +27,23 @@ using KmpMicrotask = void (*)(KmpThread* gtid, KmpThread* tid, ...);
 using KmpTaskEntry = int32_t (*)(KmpThread, void*);
 
 void __kmpc_fork_call(KmpIdent*, int32_t argc, KmpMicrotask, ...);
+void __kmpc_fork_teams(KmpIdent*, int32_t argc, KmpMicrotask, ...);
 void __kmpc_fork_call_if(KmpIdent*, int32_t argc, KmpMicrotask, int32_t condition, void* argument);
 void __kmpc_push_num_threads(KmpIdent*, KmpThread, int32_t threads);
+void __kmpc_push_num_threads_strict(KmpIdent*, KmpThread, int32_t threads, int32_t severity, const char* message);
+void __kmpc_push_num_threads_list(KmpIdent*, KmpThread, uint32_t count, int32_t* threads);
+void __kmpc_push_num_threads_list_strict(KmpIdent*, KmpThread, uint32_t count, int32_t* threads, int32_t severity,
+                                         const char* message);
+void __kmpc_push_proc_bind(KmpIdent*, KmpThread, int32_t binding);
+void __kmpc_serialized_parallel(KmpIdent*, KmpThread);
+void __kmpc_end_serialized_parallel(KmpIdent*, KmpThread);
+KmpThread __kmpc_global_thread_num(KmpIdent*);
+void* __kmpc_threadprivate(KmpIdent*, KmpThread, void* data, size_t bytes);
+void* __kmpc_threadprivate_cached(KmpIdent*, KmpThread, void* data, size_t bytes, void*** cache);
+
+// Of the ABI that GCC had before 4.9: `function` runs in all threads of a team but its master, which comes back.
+void GOMP_parallel_start(void (*function)(void*), void* data, unsigned threads);
+void GOMP_parallel_end(void);
 
 void __kmpc_barrier(KmpIdent*, KmpThread);
 void __kmpc_copyprivate(KmpIdent*, KmpThread, size_t bytes, void* data, void (*copy)(void*, void*), int32_t didit);
@@ -64,6 +82,25 @@ int omp_get_max_active_levels(void);
 int omp_get_max_threads(void);
 int omp_get_num_procs(void);
 int omp_get_cancellation(void);
+int omp_get_dynamic(void);
+void omp_get_schedule(int* kind, int* chunk);
+int omp_get_thread_limit(void);
+int omp_get_default_device(void);
+void* omp_get_default_allocator(void);
+void omp_set_num_threads(int threads);
+void omp_set_num_threads_(const int* threads);
+void omp_set_dynamic(int dynamic);
+void omp_set_max_active_levels(int levels);
+void omp_set_schedule(int kind, int chunk);
+void omp_set_default_device(int device);
+void omp_set_default_allocator(void* allocator);
+void omp_set_nest_lock(void* lock);
+void omp_set_nest_lock_(void* lock);
+void omp_unset_nest_lock(void* lock);
+void omp_unset_nest_lock_(void* lock);
+int omp_test_nest_lock(void* lock);
+int omp_test_nest_lock_(void* lock);
+int kmp_get_num_known_threads(void);
 int omp_control_tool(int command, int modifier, void* argument);
 }
 #pragma GCC visibility pop

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "base/options.h"
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 #include "openmp/shares.h"
@@ -98,8 +99,10 @@ extern "C" {
   void __kmpc_dispatch_init_##suffix(KmpIdent* where, KmpThread gtid, int32_t schedule, number lower, number upper,    \
                                      difference step, difference chunk) {                                              \
     Position& at = position;                                                                                           \
-    if (!served(at, __builtin_return_address(0))) [[unlikely]]                                                         \
-      return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk);                \
+    if (!served(at, __builtin_return_address(0))) [[unlikely]] {                                                       \
+      leave_for(gtid);                                                                                                 \
+      return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, known_as(gtid), schedule, lower, upper, step, chunk);      \
+    }                                                                                                                  \
     at.in_loop = begin(at, loop_of<number>(schedule, lower, upper, step, chunk));                                      \
     if (!at.in_loop) return STRAIGHT(__kmpc_dispatch_init_##suffix)(where, gtid, schedule, lower, upper, step, chunk); \
   }                                                                                                                    \
@@ -107,7 +110,7 @@ extern "C" {
                                     difference* step) {                                                                \
     Position& at = position;                                                                                           \
     if (!in_ours(at, __builtin_return_address(0)))                                                                     \
-      return STRAIGHT(__kmpc_dispatch_next_##suffix)(where, gtid, last, lower, upper, step);                           \
+      return STRAIGHT(__kmpc_dispatch_next_##suffix)(where, known_as(gtid), last, lower, upper, step);                 \
     return hand_out(at, last, lower, upper, step);                                                                     \
   }
 // NOLINTEND(bugprone-macro-parentheses)

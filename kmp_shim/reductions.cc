@@ -21,6 +21,7 @@
 //
 // Left to libomp: KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION; reductions without a barrier
 // (__kmpc_reduce_nowait), which up to 4 threads pass no barrier there either.
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
@@ -89,8 +90,11 @@ int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t by
                       KmpCriticalName* lock) {
   Position& at = position;
   way = Way::kUnserved;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]]  // by a jump: a tool is told where it returns to
-    return STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
+    leave_for(gtid);
+    return STOCK(__kmpc_reduce)(where, known_as(gtid), values, bytes, data, combine,
+                                lock);  // by a jump: a tool is told
+  }                                     // where it returns to
   const Way chosen = choose(at, where, data, combine);
   int32_t what = 2;  // by atomics
   if (chosen == Way::kTree) {
@@ -110,7 +114,7 @@ void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
     case Way::kAtomics: return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
     case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return step(at);
     case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
-    case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, gtid, lock);
+    case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, known_as(gtid), lock);
   }
 }
 

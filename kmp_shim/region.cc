@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/os/os.h"
+#include "hot_team.h"
 #include "openmp/at_exit.h"
 #include "openmp/counters.h"
 #include "policy/thresholds.h"
@@ -29,6 +30,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
 // more.
 void end_thread(void* first) {
+  if (!end_hot_with_thread()) return;
   outermost = nullptr;
   next_region = nullptr;
   smelt_kmp_handed_on = HandedOn{};
@@ -51,6 +53,7 @@ void forget_loops_of(Region& region) {
 void after_fork_in_child() {
   unlock_records();
   forget_closing();
+  forget_hot();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
   smelt_kmp_handed_on.open = outermost && !outermost->nested ? kOutermost : 0;
@@ -73,14 +76,13 @@ Region* new_region() {
   return region;
 }
 
-// __kmpc_fork_call of libomp, or of whom the function belongs to, with any arguments.
-void fork(const RegionCall& call) {
+// __kmpc_fork_call, or what lies in that slot, of libomp, or of whom the function belongs to, with any arguments.
+void fork(const RegionCall& call, void*& slot = smelt_real___kmpc_fork_call) {
   void** const words = call.words;
   words[0] = call.where;
   words[1] = reinterpret_cast<void*>(static_cast<intptr_t>(call.argc));
   words[2] = reinterpret_cast<void*>(call.function);
-  smelt_kmp_call(meant(smelt_real___kmpc_fork_call, reinterpret_cast<const void*>(call.function)),
-                 static_cast<size_t>(call.argc) + 3, words);
+  smelt_kmp_call(meant(slot, reinterpret_cast<const void*>(call.function)), static_cast<size_t>(call.argc) + 3, words);
 }
 
 // The program's function, in every thread of the team.
@@ -161,15 +163,20 @@ void keep_arguments(Block& block, const RegionCall& call) {
     if (block.kept[i] != given[i]) block.kept[i] = given[i];
 }
 
-// One more region is opened: how many threads does it ask for, and how often in a row was it as many?
+// One more region is opened: how many threads does it ask for, and how often in a row was it as many? Regions of one
+// thread are nothing to a team of more: programs say `if (n > 1000)`.
 uint32_t note_request(Region& region) {
   uint32_t& pushed = smelt_kmp_handed_on.pushed;
   const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
   pushed = 0;
   if (request != region.last_request) {
     region.last_request = request;
-    region.repeats = 0;
     ++region.generation;
+  }
+  if (request <= 1) return request;
+  if (request != region.last_crew) {
+    region.last_crew = request;
+    region.repeats = 0;
   } else if (++region.repeats == typical(ThresholdId::kSettled)) {
     ++region.generation;
   }
@@ -250,6 +257,10 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
 void enter(const RegionCall& call) {
   // libomp's helper threads come this way, too, and say no place.
   if (!call.where || !active()) return fork(call);
+  if (is_parked() && is_ours(reinterpret_cast<const void*>(call.function))) [[likely]] {
+    if (run_hot(call)) return;
+    if (is_parked()) return fork(call);
+  }
   if (!is_ours(reinterpret_cast<const void*>(call.function))) [[unlikely]] {
     // A region of another OpenMP runtime: even if the thread is in a team of ours, that runtime's barriers are not
     // ours.
@@ -280,13 +291,26 @@ void enter(const RegionCall& call) {
   ++region.entered;
   count(region.counters.regions);
   const Note& note = region.notes[index];
-  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+  const bool hot = link == &outermost && may_become_hot(region, call);
+  here.clause = false;
+  if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
-  else
-    run_told(region, index, call, note_request(region));
+  } else {
+    const uint32_t request = note_request(region);
+    const bool run = hot && run_newly_hot(region, call, request);
+    if (!run) run_told(region, index, call, request);
+  }
   if (region.nested) count_team(region, 0);
   next_region = before;
 }
+
+Region** swap_next_region(Region** next) {
+  Region** const before = next_region;
+  next_region = next;
+  return before;
+}
+
+Region* outermost_region() { return outermost; }
 
 bool take_position(Position& at) {
   const Block& block = *static_cast<const Block*>(address_in(at.word));
@@ -355,6 +379,17 @@ void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, .
   enter({where, argc, function, words});
 }
 
+void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
+  auto** const words = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 3) * sizeof(void*)));
+  va_list list;
+  va_start(list, function);
+  for (int32_t i = 0; i < argc; ++i) words[i + 3] = va_arg(list, void*);
+  va_end(list);
+  begin_league();
+  fork({where, argc, function, words}, smelt_real___kmpc_fork_teams);
+  end_league();
+}
+
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
@@ -366,6 +401,7 @@ void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, i
 
 void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
   smelt_kmp_handed_on.pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
+  if (is_parked() && gtid == smelt_kmp_identity.own) return;  // libomp is told if it is to run the region
   STRAIGHT(__kmpc_push_num_threads)(where, gtid, threads);
 }
 

@@ -1,8 +1,7 @@
 // A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
-// The way is that of the shim for libgomp, less the parts that libomp does well by itself: it forks, joins and keeps
-// its threads hot. Its master's state lies in structures of its own on the heap, out of reach, so there is nothing to
-// replace there in any case. The shim takes the barriers inside regions.
+// The way is that of the shim for libgomp. libomp forks and joins by itself, and the shim takes the barriers inside
+// regions; with SMELT_KMP_HOT_TEAM=1 fork and join, too (hot_team.h).
 //
 //   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
 //           -> real __kmpc_fork_call(run_region, word)
@@ -76,7 +75,8 @@ struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
   uint32_t learned_size = 0;     // ... and that size
-  uint32_t last_request = 0;     // team size asked for; `repeats` counts it
+  uint32_t last_request = 0;     // team size asked for ...
+  uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
 };
 
 struct Region : RegionRecord, Habits {
@@ -106,6 +106,7 @@ struct HandedOn {
   std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where a table has a function
   KmpMicrotask functions[2 * kBlocks] = {};  // by the same index as Region::notes; nullptr: goes the long way
   int32_t inner_level = 0;                   // omp_get_level() around those of the second table
+  bool clause = false;                       // the next region has a clause that no hot team obeys (hot_team.h)
 };
 inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
 static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
@@ -140,6 +141,10 @@ inline ForkJoin* reduction_for(const Region& region, uint64_t epoch) {
 // has the size foreseen. False: libomp must serve the call.
 bool take_position(Position& position);
 
+// Where the next region that the calling thread opens hangs: set to `next`; returned as it was.
+Region** swap_next_region(Region** next);
+Region* outermost_region();
+
 // A barrier that libomp must serve, and a region was handed on: should it have been told?
 void missed_position();
 
@@ -163,6 +168,9 @@ const char* start_regions();
 // thread_calls.cc: finds what it stands in front of, and the mask that new threads have. Called once while resolving.
 void start_thread_calls();
 
+// The same: from now on libomp's yields may be left out.
+void take_yields();
+
 }  // namespace smelt::kmp
 
 // The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
@@ -171,6 +179,9 @@ extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
+    __attribute__((visibility("hidden")));
+// The same of __kmpc_fork_teams.
+void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
     __attribute__((visibility("hidden")));
 }
 

@@ -5,6 +5,7 @@
 // can see them.
 #include "tasks.h"
 
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 
@@ -37,24 +38,31 @@ extern "C" {
 
 void* __kmpc_omp_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
                             KmpTaskEntry entry) {
-  HAND_ON(__kmpc_omp_task_alloc, where, gtid, flags, task, shareds, entry);
+  leave_for(gtid);
+  HAND_ON(__kmpc_omp_task_alloc, where, known_as(gtid), flags, task, shareds, entry);
 }
 
 void* __kmpc_omp_target_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
                                    KmpTaskEntry entry, int64_t device) {
-  HAND_ON(__kmpc_omp_target_task_alloc, where, gtid, flags, task, shareds, entry, device);
+  leave_for(gtid);
+  HAND_ON(__kmpc_omp_target_task_alloc, where, known_as(gtid), flags, task, shareds, entry, device);
 }
 
-int32_t __kmpc_omp_task(KmpIdent* where, KmpThread gtid, void* task) { HAND_ON(__kmpc_omp_task, where, gtid, task); }
+int32_t __kmpc_omp_task(KmpIdent* where, KmpThread gtid, void* task) {
+  HAND_ON(__kmpc_omp_task, where, known_as(gtid), task);
+}
 
 int32_t __kmpc_omp_task_with_deps(KmpIdent* where, KmpThread gtid, void* task, int32_t count, void* list,
                                   int32_t noalias_count, void* noalias_list) {
-  HAND_ON(__kmpc_omp_task_with_deps, where, gtid, task, count, list, noalias_count, noalias_list);
+  if (smelt_kmp_hot) [[unlikely]]
+    spoil_hot();  // libomp keeps the addresses with the implicit task
+  HAND_ON(__kmpc_omp_task_with_deps, where, known_as(gtid), task, count, list, noalias_count, noalias_list);
 }
 
 void __kmpc_taskloop(KmpIdent* where, KmpThread gtid, void* task, int32_t if_value, uint64_t* lower, uint64_t* upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void* duplicate) {
-  HAND_ON(__kmpc_taskloop, where, gtid, task, if_value, lower, upper, stride, nogroup, schedule, grain, duplicate);
+  HAND_ON(__kmpc_taskloop, where, known_as(gtid), task, if_value, lower, upper, stride, nogroup, schedule, grain,
+          duplicate);
 }
 
 }  // extern "C"

@@ -1,12 +1,19 @@
-// A new thread of libomp's does not begin on its maker's CPU (openmp/new_thread.h).
+// What libomp asks of the C library: new threads, and to yield.
 //
+// A new thread of libomp's does not begin on its maker's CPU (openmp/new_thread.h).
 // Unlike libgomp's, it sets its mask before it waits for its maker: with threads that are bound, to its place, and else
 // to what the process had when libomp began. So it is left alone where anything binds it, and where its maker's mask is
 // another by now.
+//
+// A waiting thread of libomp's yields at every look where libomp has more threads than CPUs, else at every 256th. The
+// hot team's stand-in (identity.h) is a thread that does not count.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include "base/options.h"
+#include "base/os/os.h"
+#include "identity.h"
 #include "openmp/behind.h"
 #include "openmp/new_thread.h"
 #include "policy/wait.h"
@@ -40,6 +47,26 @@ void start_thread_calls() {
   may_move.store(!binds, std::memory_order_release);  // release: with the mask
 }
 
+namespace {
+
+constexpr uint32_t kLooks = 256;  // KMP_YIELD_NEXT's, by steps of two
+constinit thread_local uint32_t looks __attribute__((tls_model("initial-exec"))) = 0;
+
+// Is a yield to be left out?
+bool is_left_out(const void* caller) {
+  return is_of_runtime(reinterpret_cast<void* (*)(void*)>(reinterpret_cast<uintptr_t>(caller))) &&
+         StandIn::is_one_too_many() && ++looks % kLooks != 0;
+}
+
+}  // namespace
+
+void take_yields() {
+  // The shim for libgomp stands in front of us, and asks.
+  using Hook = bool (*)(const void* caller);
+  if (void* const hook = dlsym(RTLD_DEFAULT, "smelt_gomp_yield_left_out"))
+    __atomic_store_n(static_cast<Hook*>(hook), Hook{is_left_out}, __ATOMIC_RELAXED);
+}
+
 }  // namespace smelt::kmp
 
 using namespace smelt::kmp;
@@ -52,5 +79,10 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
       has_mask_of_start())
     begin_elsewhere(*thread);
   return error;
+}
+
+extern "C" int sched_yield() noexcept {
+  if (!is_left_out(__builtin_return_address(0))) smelt::os::yield_cpu();
+  return 0;
 }
 #pragma GCC visibility pop

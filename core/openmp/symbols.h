@@ -17,7 +17,7 @@ extern void* smelt_real[] __attribute__((visibility("hidden")));
 
 namespace smelt::openmp {
 
-inline constexpr uint32_t kMostSlots = 136;
+inline constexpr uint32_t kMostSlots = 224;
 
 // --- given by the shim ---
 

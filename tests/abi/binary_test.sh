@@ -32,9 +32,9 @@ fi
 { listed "$source/core/include/smelt/smelt.map"; listed "$source/rail_ofi/smelt_rail_ofi.map"; } | grep '^smelt_' | sort >"$difference.a"
 sed -n 's/^ \(smelt_[a-z0-9_]*\)@.*/\1/p' "$source/debian/libsmelt0.symbols" | sort >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the maps list (>) other symbols than debian/libsmelt0.symbols (<)"; cat "$difference"; }
-exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_(counters|give_way)$|^dlclose$|^sched_yield$|^pthread_create$|^pthread_setspecific$|^tss_set$|^__cxa_thread_atexit_impl$' >"$difference.b"
+exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_(counters|give_way|yield_left_out)$|^dlclose$|^sched_yield$|^pthread_create$|^pthread_setspecific$|^tss_set$|^__cxa_thread_atexit_impl$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
-exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^__kmpc_|^smelt_kmp_counters$|^dlclose$|^pthread_create$' >"$difference.b"
+exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^(__kmpc|kmpc?|ompc?)_|^smelt_kmp_counters$|^dlclose$|^sched_yield$|^pthread_create$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_kmp.map lists (<)"; cat "$difference"; }
 # What is written under a runtime's name is to stand in that one's place: it needs a line of the map. (The linker drops what has none.)
 for written in gomp kmp; do

@@ -1,0 +1,432 @@
+#include "hot_team.h"
+
+#include <string.h>
+#include <climits>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os/os.h"
+#include "float_control.h"
+#include "openmp/at_exit.h"
+#include "openmp/callers.h"
+#include "policy/thresholds.h"
+
+extern "C" {
+uint8_t smelt_kmp_hot = 0;
+}
+
+namespace smelt::kmp {
+namespace {
+
+KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
+
+// The process's one hot team. Its master's, but for what HotRecord says.
+struct HotTeam : HotRecord {
+  Region* region;
+  KmpThread own;   // the master's number
+  OwnBlock block;  // of the master
+  OwnBlock::Image inside_image;
+  Icvs icvs;  // of the serial part, at the start
+  // The arguments of the program's function, written by the master before a fork, read by all after it.
+  alignas(kLineBytes) void* kept[kArguments];
+};
+constinit HotTeam hot{};
+constinit StandIn stand_in;
+
+std::atomic<bool> taken{false};           // by a thread whose team `hot` is, or is about to be
+std::atomic<const char*> never{nullptr};  // why there will be none in this process; relaxed: it is only told
+std::atomic<uint32_t> leagues{0};         // of teams constructs at work; relaxed: their threads have been told by forks
+thread_local bool ends = false;           // the calling thread
+
+void say_hot(uint8_t now) { __atomic_store_n(&smelt_kmp_hot, now, __ATOMIC_RELAXED); }  // a thread of the team has it
+
+// In ForkMessage::extra: how many arguments, and the control words.
+const void* packed(int32_t argc, uint32_t control) {
+  return reinterpret_cast<const void*>(uint64_t{control} << 32 | static_cast<uint32_t>(argc));
+}
+
+inline void run_function(const ForkMessage& message, KmpThread gtid, KmpThread tid) {
+  const auto extra = reinterpret_cast<uint64_t>(message.extra);
+  const auto argc = static_cast<uint32_t>(extra);
+  set_float_control(static_cast<uint32_t>(extra >> 32));
+  void* words[kArguments + 2];
+  words[0] = &gtid;
+  words[1] = &tid;
+  void* const* const kept = static_cast<void**>(message.data);
+  for (uint32_t i = 0; i < argc; ++i) words[i + 2] = kept[i];
+  smelt_kmp_call(reinterpret_cast<void*>(message.function), argc + 2, words);
+}
+
+// Passes an episode that is marked as real.
+void pass_real(Position& at, KmpThread gtid) {
+  REAL(__kmpc_barrier)(&nowhere, gtid);
+  if (at.thread == 0) count(at.region->counters.real);
+  step(at);
+}
+
+// The state of the thread's HandedOn in a region of the team.
+uint32_t open_inside() {
+  const HandedOn& here = smelt_kmp_handed_on;
+  return here.inner_level == hot.level ? kInner : 0;
+}
+
+void enter_serial() {
+  hot.block.wear(stand_in.image());
+  smelt_kmp_identity = {hot.own, stand_in.gtid()};
+  smelt_kmp_handed_on.open = 0;  // every region comes to us
+}
+
+void leave_serial() {
+  smelt_kmp_identity = {};
+  hot.block.wear(hot.inside_image);
+}
+
+// Runs one region as the master. The team is parked and fits.
+[[gnu::aligned(64)]] void run_region(const RegionCall& call) {
+  Region& region = *hot.region;
+  for (int32_t i = 0; i < call.argc; ++i)
+    if (hot.kept[i] != call.words[i + 3]) hot.kept[i] = call.words[i + 3];
+  const uint32_t control = float_control();
+  const ForkMessage message{reinterpret_cast<void (*)(void*)>(reinterpret_cast<void*>(call.function)), hot.kept,
+                            packed(call.argc, control)};
+  hot.inside = true;
+  const uint64_t first = hot.epoch;
+  hot.fork->fork(first, message);
+  // The rest of the way in, while the news travels.
+  leave_serial();
+  Region** const link = swap_next_region(&region.deeper);
+  Position& at = position;
+  at = position_in(region, hot.barrier, 0, first, hot.level);
+  smelt_kmp_handed_on.open = open_inside();
+  count(region.counters.regions);
+  count(region.counters.hot);
+
+  run_function(message, hot.own, 0);
+
+  const uint64_t joined = at.epoch + 1;
+  count(region.counters.passed, joined - first);
+  join(
+      at, enter_serial, leave_serial, [&] { return hot.fork->gather(joined, &region.real_epoch); },
+      [&] { pass_real(at, hot.own); });
+  set_float_control(control);
+  at = kOutside;
+  swap_next_region(link);
+  hot.epoch = joined;
+  ++hot.regions;
+  hot.inside = false;
+}
+
+// As the stand-in. The compiler's function gets the own number, as it does from an `if` clause.
+void run_alone(const RegionCall& call) {
+  count(hot.region->counters.regions);
+  REAL(__kmpc_serialized_parallel)(call.where, stand_in.gtid());
+  KmpThread gtid = hot.own, tid = 0;
+  call.words[1] = &gtid;
+  call.words[2] = &tid;
+  smelt_kmp_call(reinterpret_cast<void*>(call.function), static_cast<uint64_t>(call.argc) + 2, call.words + 1);
+  REAL(__kmpc_end_serialized_parallel)(call.where, stand_in.gtid());
+}
+
+// The workers are gone: sent home, or, in the child of a fork, never there.
+void forget() {
+  hot.region->epoch = hot.epoch + 1;  // the last fork has used the number before
+  hot.active = false;
+  smelt_kmp_identity = {};
+  smelt_kmp_handed_on.open = kOutermost;
+  say_hot(0);
+}
+
+void give_back() { taken.store(false, std::memory_order_release); }  // release: with the record, for the next master
+
+// Sends the workers home. The master is in the serial part, and has the settings that the stand-in had there.
+void end() {
+  // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
+  if (hot.process != os::process_id()) return forget();
+  const Icvs icvs = icvs_now();
+  const uint32_t announced = smelt_kmp_handed_on.pushed;
+  leave_serial();
+  send_home(hot);
+  REAL(GOMP_parallel_end)();
+  stand_in.release_destructor(hot.own);
+  if (!(icvs == hot.icvs)) set_icvs(icvs);
+  if (announced) REAL(__kmpc_push_num_threads)(&nowhere, hot.own, static_cast<int32_t>(announced));
+  forget();
+}
+
+// Does libomp take the master for what it is to be, in the serial part and inside?
+bool can_swap() {
+  const auto is_at = [](int level, int threads, KmpThread gtid) {
+    return REAL(omp_get_level)() == level && REAL(omp_get_num_threads)() == threads &&
+           REAL(__kmpc_global_thread_num)(&nowhere) == gtid;
+  };
+  const bool inside = is_at(hot.level, static_cast<int>(hot.size), hot.own);
+  hot.block.wear(stand_in.image());
+  const bool around = is_at(hot.level - 1, 1, stand_in.gtid()) && icvs_now() == hot.icvs;
+  hot.block.wear(hot.inside_image);
+  return inside && around;
+}
+
+// Gives the stand-in the calling thread's settings. False: they cannot be given.
+bool lend_settings() {
+  const OwnBlock::Image own = hot.block.image();
+  hot.block.wear(stand_in.image());
+  set_icvs(hot.icvs);
+  const bool same = icvs_now() == hot.icvs;
+  hot.block.wear(own);
+  return same;
+}
+
+// What no hot team can do with, and will not change in this process; nullptr: nothing.
+const char* why_never() {
+  for (const char* name : {"KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT", "KMP_MAX_THREADS", "OMP_THREAD_LIMIT"})
+    if (environment(name)) return "a limit of threads is set";
+  if (const char* const inherits = environment("KMP_INHERIT_FP_CONTROL"); inherits && strcasecmp(inherits, "true") != 0)
+    return "KMP_INHERIT_FP_CONTROL is set";
+  if (const char* const mode = environment("KMP_GTID_MODE"); mode && strcmp(mode, "3") != 0)
+    return "KMP_GTID_MODE is set";
+  // libomp gives a thread its mask of before back behind every region; and would tell of the stand-in.
+  if (const char* const affinity = environment("KMP_AFFINITY");
+      affinity && (strcasestr(affinity, "reset") || strcasestr(affinity, "verbose")))
+    return "KMP_AFFINITY has reset or verbose";
+  if (const char* const shows = environment("OMP_DISPLAY_AFFINITY"); shows && strcasecmp(shows, "false") != 0)
+    return "OMP_DISPLAY_AFFINITY is set";
+  for (void* const slot :
+       {smelt_real_GOMP_parallel_start, smelt_real_GOMP_parallel_end, smelt_real_kmp_get_num_known_threads,
+        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_global_thread_num,
+        smelt_real___kmpc_serialized_parallel, smelt_real___kmpc_end_serialized_parallel})
+    if (!slot) return "this libomp lacks an entry point";
+  take_yields();
+  return stand_in.begin();
+}
+
+// Why a team of so many cannot be made now; nullptr: it can.
+const char* why_not(const Region& region, uint32_t size) {
+  if (const char* const why = never.load(std::memory_order_relaxed)) return why;
+  if (smelt_openmp_several) return "another OpenMP runtime is in the process";
+  if (size > kMaxParticipants) return "too many threads";
+  if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
+  if (REAL(omp_get_thread_limit)() != INT_MAX) return "a limit of threads";
+  if (size == region.learned_request && region.learned_size != size) return "libomp gives it another size";
+  return nullptr;
+}
+
+void say_never(const char* why) { never.store(why, std::memory_order_relaxed); }
+
+// The meeting of the team that libomp has made. False: it was not as expected, and the workers go home.
+bool equip(uint32_t given) {
+  Region& region = *hot.region;
+  meet(hot, region, given);
+  hot.inside_image = hot.block.image();
+  const bool built = given == hot.size && REAL(omp_get_level)() == hot.level && can_swap() &&
+                     build_for_hot_team(region, *hot.team) && stand_in.hold_destructor(hot.own);
+  hot.fork = built ? hot.team->fork.fork : nullptr;
+  hot.barrier = built ? hot.team->made.barrier : nullptr;
+  region.reduction = hot.fork;
+  region.reduces_from.store(built ? hot.first_epoch + 1 : 0, std::memory_order_relaxed);  // dismiss() orders it
+  dismiss(hot);
+  if (!built) REAL(GOMP_parallel_end)();
+  return built;
+}
+
+void dock(void*);
+
+// Lets the workers into a region of libomp's. False: no team; where that will be so again, `never` says why.
+bool start(Region& region, uint32_t size) {
+  if (!hot.block.find()) return say_never("this libomp keeps its threads' state in an unknown way"), false;
+  hot.region = &region;
+  hot.own = REAL(__kmpc_global_thread_num)(&nowhere);
+  hot.icvs = icvs_now();
+  if (!lend_settings()) return false;
+  count_team(region, size);
+  hot.team = &team_for(region, size, false, false);
+  prepare_meeting(hot, region, size, 1);
+  hot.canary = take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  hot.policy = wait_policy(false, size);
+  REAL(GOMP_parallel_start)(dock, nullptr, size);
+  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  if (!equip(given)) {
+    if (given == size) return say_never("this libomp keeps its threads' state in an unknown way"), false;
+    region.learned_request = size;
+    region.learned_size = given;
+    return false;
+  }
+  hot.active = true;
+  say_hot(1);
+  enter_serial();
+  return true;
+}
+
+// A worker's life between the team's start and its end.
+[[gnu::aligned(64)]] void dock(void*) {
+  const KmpThread gtid = REAL(__kmpc_global_thread_num)(&nowhere);
+  const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
+  if (!come_to_meeting(hot, me, &hot.region->cpus[me])) return;
+  Position& at = position;
+  const Position before = at;
+  const uint32_t open = smelt_kmp_handed_on.open;
+  at = position_in(*hot.region, hot.barrier, me, hot.first_epoch, hot.level);
+  smelt_kmp_handed_on.open = open_inside();
+  work(
+      hot, at, [&](const ForkMessage& message) { run_function(message, gtid, static_cast<KmpThread>(me)); },
+      [&] { pass_real(at, gtid); });
+  smelt_kmp_handed_on.open = open;
+  at = before;
+}
+
+// Why the parked team cannot run a region of so many threads; nullptr: it can.
+inline const char* misfit(const RegionCall& call, uint32_t request, int threads) {
+  if (!hot.block.is(stand_in.image())) [[unlikely]] {
+    say_never("libomp's state of the serial part changed");
+    return "libomp's state of the serial part changed";
+  }
+  if (headcount.crowded()) [[unlikely]]
+    return "the number of threads in the process";
+  // Relaxed: the join has ordered what was done inside the last region.
+  if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
+    return "a setting was changed in a region, or a task had dependences";
+  if (threads != hot.icvs.threads) [[unlikely]]
+    return "the number of threads was changed";
+  if (smelt_openmp_several) [[unlikely]]
+    return "another OpenMP runtime is in the process";
+  if (request != hot.size) [[unlikely]]
+    return "another team size";
+  return call.argc > kArguments || smelt_kmp_handed_on.clause ? "a clause, or too many arguments" : nullptr;
+}
+
+}  // namespace
+
+bool run_hot(const RegionCall& call) {
+  uint32_t& pushed = smelt_kmp_handed_on.pushed;
+  if (REAL(omp_get_level)() != 0) [[unlikely]] {
+    // In a region of one, or in one of those that are inside that.
+    if (pushed) REAL(__kmpc_push_num_threads)(call.where, stand_in.gtid(), static_cast<int32_t>(pushed));
+    pushed = 0;
+    return false;
+  }
+  const int threads = REAL(omp_get_max_threads)();
+  const uint32_t request = pushed ? pushed : static_cast<uint32_t>(threads);
+  if (request == 1) [[unlikely]] {
+    pushed = 0;
+    run_alone(call);
+    return true;
+  }
+  if (const char* const why = misfit(call, request, threads)) [[unlikely]] {
+    end_hot(why);
+    return false;
+  }
+  pushed = 0;
+  run_region(call);
+  return true;
+}
+
+bool may_become_hot(const Region& region, const RegionCall& call) {
+  if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
+      headcount.crowded() || leagues.load(std::memory_order_relaxed) != 0 || never.load(std::memory_order_relaxed) ||
+      region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))
+    return false;
+  const uint32_t pushed = smelt_kmp_handed_on.pushed;
+  const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+  return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed);
+}
+
+bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
+  if (region.repeats < region.regions_before_hot || REAL(omp_get_level)() != 0) return false;
+  // Acquire: the record, of its last master.
+  if (taken.exchange(true, std::memory_order_acquire)) return false;
+  const char* why = why_not(region, request);
+  if (!why && (why = why_never())) say_never(why);
+  if (why || !start(region, request)) {
+    if (!why) {
+      why = "libomp gives it another size, or its settings cannot be copied";
+      // What the program has announced may have been used up.
+      REAL(__kmpc_push_num_threads)(call.where, hot.own, static_cast<int32_t>(request));
+    }
+    note_not_hot(why);
+    if (options().verbose >= 2) log_line("team of %u: not hot: %s", request, why);
+    put_off(region, false);
+    give_back();
+    return false;
+  }
+  count(region.counters.starts);
+  if (options().verbose >= 2) report_hot(region, *hot.team, "hot, fork and join ");
+  count(region.counters.regions, ~0ull);  // counted again as a hot one
+  run_region(call);
+  return true;
+}
+
+void end_hot(const char* why) {
+  if (!is_parked() || REAL(omp_get_level)() != 0) return;
+  Region& region = *hot.region;
+  end();
+  note_end(region, hot, why);
+  give_back();
+}
+
+void wear_own() { hot.block.wear(hot.inside_image); }
+void wear_stand_in() { hot.block.wear(stand_in.image()); }
+
+void begin_league() {
+  end_hot("a league of teams begins");
+  leagues.fetch_add(1, std::memory_order_relaxed);
+}
+void end_league() { leagues.fetch_sub(1, std::memory_order_relaxed); }
+
+void note_clause() {
+  smelt_kmp_handed_on.clause = true;
+  end_hot("a clause that no hot team obeys");
+}
+
+void spoil_hot() {
+  // Relaxed: the master sees it, since this thread has not arrived at the join yet.
+  if (__atomic_load_n(&smelt_kmp_hot, __ATOMIC_RELAXED) && position.barrier && position.region == hot.region)
+    hot.spoiled.store(true, std::memory_order_relaxed);
+}
+
+bool end_hot_with_thread() {
+  ends = true;
+  if (!is_parked()) return !(hot.active && hot.region == outermost_region());
+  if (REAL(omp_get_level)() != 0) return false;
+  end();
+  put_off(*hot.region, was_worthwhile(hot, *hot.region));
+  give_back();
+  return true;
+}
+
+void forget_hot() {
+  stand_in.forget();
+  // Relaxed: there is one thread.
+  if (hot.active && hot.region == outermost_region())
+    forget();
+  else if (hot.active)
+    hot.active = false;
+  say_hot(0);
+  leagues.store(0, std::memory_order_relaxed);
+  taken.store(false, std::memory_order_relaxed);
+}
+
+namespace {
+
+// The program's own functions at exit have run. libomp's comes after this: it is to find its threads where they are
+// without us.
+[[gnu::destructor]] void end_at_exit() {
+  if (is_parked() && REAL(omp_get_level)() == 0) end();
+}
+
+}  // namespace
+}  // namespace smelt::kmp
+
+using namespace smelt::kmp;
+
+// For the stubs.
+extern "C" {
+
+[[gnu::visibility("hidden")]] void smelt_kmp_before_setting() {
+  end_hot("a setting is changed");
+  spoil_hot();
+}
+
+[[gnu::visibility("hidden")]] void smelt_kmp_before_leaving() {
+  end_hot("something begins that cannot bear a parked team");
+}
+
+}  // extern "C"

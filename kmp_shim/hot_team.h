@@ -1,0 +1,93 @@
+// The hot team: fork and join without libomp's barriers, for programs on LLVM's libomp. SMELT_KMP_HOT_TEAM.
+//
+// It is kept as that of the shim for libgomp (openmp/hot_team.h): from a region on that repeats the last one's team
+// size, the workers stay inside one long region of libomp's that the program does not see. GOMP_parallel_start, which
+// libomp has for programs of GCC's old ABI, comes back to the master with the workers in dock(); GOMP_parallel_end
+// gathers them. So the workers are those of libomp's own team, in a real region of the master's: threadprivate values,
+// places, loops, singles, tasks and nested regions inside are as ever. Between regions the master is another thread to
+// libomp (identity.h).
+//
+// What libomp does for a region beside forking and joining, and is done here: the master's x87 and SSE control words
+// are handed to all threads (KMP_INHERIT_FP_CONTROL), and are as before behind the region.
+//
+// A region of one thread, by num_threads(1) or an `if` clause, is the stand-in's, and the team stays parked. So are all
+// regions inside it.
+//
+// A hot team ends, and the next region runs as stock (and may start a new one), when
+//   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash
+//   - a setting is changed: in the serial part before that, inside a region behind it. One that came past the shim (by
+//     dlsym) is seen at the next region if it is the number of threads, else when the team ends; the master has it then
+//   - a task, a dynamic loop or the like begins in the serial part: BEGINS in symbols.def
+//   - tasks with dependences were made: libomp keeps their addresses as long as the implicit task lives
+//   - something begins that cannot bear a parked team, or asks where the thread is bound: LEAVES in symbols.def
+//   - there are more threads in teams than CPUs, another OpenMP runtime comes into the process, the thread ends, or the
+//     process
+// Not served at all: more threads than CPUs, dynamic adjustment, limits of threads (libomp counts the stand-in), a
+// proc_bind clause and the newer forms of num_threads, more arguments than kArguments; while one thread has a hot team,
+// the regions of all other masters.
+//
+// libomp counts its threads, and where it has more than CPUs, its own waits (locks, barriers with tasks) yield at every
+// look. The stand-in makes one more, though it never runs. Where that is the one too many, a yield of libomp's is left
+// out, but for one in so many: as often as it yields where each of its threads has a CPU (thread_calls.cc).
+//
+// A thread that ends: identity.h, hold_destructor(). A child of fork has no team, and libomp makes all anew.
+#pragma once
+
+#include "identity.h"
+#include "openmp/hot_team.h"
+#include "region.h"
+
+extern "C" {
+// 1: some thread has a hot team, parked or at work. For the stubs.
+extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
+}
+
+namespace smelt::kmp {
+
+// Is the calling thread's team parked, and the thread in the serial part? (Or in a region of one there.)
+inline bool is_parked() { return smelt_kmp_identity.own >= 0; }
+
+// The team of the calling thread is parked: runs the region on it, or, if it is one of one thread, as the stand-in.
+// False: it has not run. The team has been ended because it does not fit; or it is parked still, the thread is inside a
+// region of one, and libomp is to run it.
+bool run_hot(const RegionCall& call);
+
+// An outermost region of the calling thread's, whose team is not parked: could it be served by a hot team, now or when
+// it has been repeated?
+bool may_become_hot(const Region& region, const RegionCall& call);
+
+// Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
+bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request);
+
+// Ends the calling thread's team if it is parked and the thread in the serial part. `why` for SMELT_VERBOSE=2.
+void end_hot(const char* why);
+
+// Of a thread whose team is parked: it is itself to libomp, inside the region, and again the stand-in.
+void wear_own();
+void wear_stand_in();
+
+// Something begins in the calling thread that must not go on in the other number's name (a task, whose settings end
+// with it; a loop with a state of its own): in the serial part the team ends.
+inline void leave_for(KmpThread gtid) {
+  if (gtid == smelt_kmp_identity.own) [[unlikely]]
+    end_hot("a task, a loop that is dealt out, or the like in the serial part");
+}
+
+// Around a league of teams: its masters are at level 0 to libomp, and have limits of their own.
+void begin_league();
+void end_league();
+
+// The calling thread's next region has a clause that no hot team obeys.
+void note_clause();
+
+// A thread of the hot team has changed a setting, or made a task with dependences: the team ends behind the region.
+void spoil_hot();
+
+// The calling thread ends, and has come to our destructor. False: it ends in the middle of a region (undefined in
+// OpenMP), and its workers go on using what the region's threads share.
+bool end_hot_with_thread();
+
+// In a child after fork: the workers are gone.
+void forget_hot();
+
+}  // namespace smelt::kmp

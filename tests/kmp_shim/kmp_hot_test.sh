@@ -1,0 +1,71 @@
+#!/bin/sh
+# The hot team of the shim for LLVM's libomp (SMELT_KMP_HOT_TEAM=1): with every libomp that can be had here (versions.sh) the programs are
+# right, their regions are hot, and where there can be no hot team there is none.
+#   kmp_hot_test.sh SHIM SHIM_FOR_LIBGOMP PROGRAMS_BY_CLANG
+set -u
+shim=$1 gomp=$2 programs=$3
+versions=$("$(dirname "$0")/versions.sh")  # before checks.sh, which gives this test a cache of its own
+. "$(dirname "$0")/../gomp_shim/checks.sh"
+. "$(dirname "$0")/clang_only.sh"
+
+hot='OpenMP: [0-9]+ regions \([1-9][0-9]* hot'
+cold='OpenMP: [0-9]+ regions \(0 hot'
+under="SMELT_KMP_HOT_TEAM=1 SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
+cases="answers settings values locks rounding places depend inner masters children"
+ends="serial one region"
+
+# hot_case NAME VARIABLES... -- CASE...   is right and hot
+hot_case() {
+  label=$1
+  shift
+  settings=
+  while [ "$1" != -- ]; do settings="$settings $1" && shift; done
+  shift
+  check_under "$label: $*" 0 "$hot" $under $settings "$programs/parked" "$@"
+  grep -qx ok "$output" || fails "$label: $* did not come to its end"
+}
+
+echo "$versions" >"$scratch/versions"
+while read -r version folder; do
+  for what in $cases; do
+    # libomp 16 asserts something in children of fork, by itself.
+    if ! env LD_LIBRARY_PATH="$folder" OMP_WAIT_POLICY=passive timeout 60 "$programs/parked" "$what" >"$output" 2>&1; then
+      skips "libomp $version: $what fails by itself"
+      continue
+    fi
+    hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- "$what"
+  done
+  for how in $ends; do hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- ends $how; done
+  check_under "libomp $version: what a program may do" 0 "$hot" $under LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 "$programs/hot"
+done <"$scratch/versions"
+
+for what in $cases; do
+  check "$what, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/parked" "$what"
+  hot_case "as it is" SMELT_CPUS=64 -- "$what"
+  hot_case "bound" OMP_PROC_BIND=true OMP_PLACES=threads SMELT_CPUS=64 -- "$what"
+  hot_case "asleep" SMELT_WAIT=sleep SMELT_CPUS=64 -- "$what"
+  hot_case "KMP_AFFINITY" KMP_AFFINITY=compact SMELT_CPUS=64 -- "$what"
+  check_under "by default no team is hot: $what" 0 "$cold" SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
+done
+check_under "threadprivate values found by number" 0 "$hot" $under SMELT_CPUS=64 "$programs/parked_cached" values
+for how in turns "turns inside" settings beside t; do
+  check_under "hot $how" 0 '^ok$' $under SMELT_CPUS=64 "$programs/hot" $how
+done
+for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4" fork reductions "stress 1 2" "task_phases 20" "loops 1"; do
+  run="$programs/$program"
+  check_under "$program, hot" 0 '^ok' $under SMELT_CPUS=64 $run
+done
+
+# Where none can be.
+cold() { check_under "$1: no hot team" 0 "$cold" $under SMELT_CPUS=64 "$2" "$programs/parked" values; }
+cold "a limit of threads" OMP_THREAD_LIMIT=8
+cold "dynamic adjustment" OMP_DYNAMIC=true
+cold "more threads than CPUs" SMELT_CPUS=1
+cold "the number is found in another way" KMP_GTID_MODE=2
+cold "KMP_INHERIT_FP_CONTROL=0" KMP_INHERIT_FP_CONTROL=0
+cold "KMP_AFFINITY has reset" KMP_AFFINITY=compact,reset
+# Both shims, as smelt run preloads them: settings come by the one for libgomp first.
+both="env LD_PRELOAD=$gomp:$shim $under SMELT_CPUS=64"
+for what in $cases; do check "both shims: $what" 0 "$hot" $both "$programs/parked" "$what"; done
+
+finish

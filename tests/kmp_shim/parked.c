@@ -1,0 +1,387 @@
+// What a program sees beside a team that is parked: its master is in the serial part, whoever asks and however, and
+// what it holds, has set or has stored is there on both sides. The same checks hold under stock libomp; under the shim
+// with SMELT_KMP_HOT_TEAM=1 most regions here are a hot team's. One case each run; it prints "ok".
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fenv.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../gomp_shim/check.h"
+
+typedef struct {
+  int reserved, flags, more[2];
+  const char* source;
+} Place;
+static Place here = {0, 2, {0, 0}, ";a;b;1;1;;"};
+int __kmpc_global_thread_num(Place*);
+
+enum { kLong = 70, kThreads = 2 };
+
+static void regions(int count) {
+  for (int i = 0; i < count; ++i) {
+    int sum = 0;
+#pragma omp parallel num_threads(kThreads) reduction(+ : sum)
+    sum += omp_get_num_threads() * 10 + omp_get_level();
+    CHECK(sum == kThreads * (kThreads * 10 + 1));
+  }
+}
+
+static void* by_handle(const char* name) {
+  void* const handle = dlopen("libomp.so.5", RTLD_NOLOAD | RTLD_NOW);
+  CHECK(handle);
+  void* const found = dlsym(handle, name);
+  CHECK(found);
+  return found;
+}
+
+// Asked by name, by a handle (as threadpoolctl does), and by the constructs themselves.
+static void answers(void) {
+  int (*const level)(void) = (int (*)(void))by_handle("omp_get_level");
+  int (*const inside)(void) = (int (*)(void))by_handle("omp_in_parallel");
+  int (*const most)(void) = (int (*)(void))by_handle("omp_get_max_threads");
+  const int gtid = __kmpc_global_thread_num(&here), threads = omp_get_max_threads();
+  for (int i = 0; i < 40; ++i) {
+    regions(i == 20 ? kLong : 3);
+    CHECK(level() == 0 && !inside() && most() == threads && omp_get_num_threads() == 1 && omp_get_thread_num() == 0);
+    CHECK(__kmpc_global_thread_num(&here) == gtid && omp_get_ancestor_thread_num(0) == 0 && omp_get_team_size(0) == 1);
+    int loop = 0, shared = 0, once = 0, ones = 0, group = 0;
+#pragma omp for schedule(static)
+    for (int k = 0; k < 100; ++k) ++loop;
+#pragma omp for schedule(dynamic, 7) nowait
+    for (int k = 0; k < 100; ++k) ++shared;
+#pragma omp for ordered
+    for (int k = 0; k < 10; ++k) {
+#pragma omp ordered
+      CHECK(once++ == k);
+    }
+#pragma omp single
+    ++ones;
+#pragma omp parallel if (0)
+    {
+      CHECK(omp_get_level() == 1 && omp_get_num_threads() == 1 && level() == 1);
+#pragma omp barrier
+      ++ones;
+    }
+#pragma omp parallel num_threads(1) reduction(+ : ones)
+    {
+      CHECK(omp_get_level() == 1 && omp_get_num_threads() == 1 && __kmpc_global_thread_num(&here) == gtid);
+#pragma omp barrier
+      ++ones;
+    }
+#pragma omp taskgroup
+    for (int k = 0; k < 5; ++k) {
+#pragma omp task shared(group)
+      {
+#pragma omp atomic
+        ++group;
+      }
+    }
+#pragma omp taskloop shared(group)
+    for (int k = 0; k < 5; ++k) {
+#pragma omp atomic
+      ++group;
+    }
+    CHECK(loop == 100 && shared == 100 && once == 10 && ones == 3 && group == 10);
+#pragma omp barrier
+  }
+}
+
+// Set by a handle in the serial part, past the shim; and by name in a region, where it ends with that.
+static void settings(void) {
+  void (*const set_threads)(int) = (void (*)(int))by_handle("omp_set_num_threads");
+  for (int i = 0; i < 20; ++i) {
+    omp_set_num_threads(kThreads);
+    regions(kLong);
+    set_threads(3);
+    int seen = 0;
+#pragma omp parallel reduction(+ : seen)
+    seen += omp_get_num_threads() == 3 && omp_get_max_threads() == 3;
+    CHECK(seen == 3 && omp_get_max_threads() == 3);
+    set_threads(kThreads);
+    regions(i % 3);
+    omp_set_schedule(omp_sched_guided, 3 + i);
+    regions(5);
+    omp_sched_t kind;
+    int chunk = 0;
+#pragma omp parallel num_threads(kThreads) private(kind, chunk)
+    {
+      omp_get_schedule(&kind, &chunk);
+      CHECK((kind & 0xf) == omp_sched_guided && chunk == 3 + i);
+      omp_set_schedule(omp_sched_static, 99);
+      omp_set_num_threads(7);
+    }
+    omp_get_schedule(&kind, &chunk);
+    CHECK((kind & 0xf) == omp_sched_guided && chunk == 3 + i && omp_get_max_threads() == kThreads);
+#pragma omp parallel num_threads(kThreads) private(kind, chunk)
+    {
+      omp_get_schedule(&kind, &chunk);
+      CHECK((kind & 0xf) == omp_sched_guided && chunk == 3 + i && omp_get_max_threads() == kThreads);
+    }
+  }
+}
+
+static int mine;
+#pragma omp threadprivate(mine)
+
+// Values stay with the threads, also where hot and cold regions change, and with their master between.
+static void values(void) {
+  mine = -1;
+#pragma omp parallel num_threads(kThreads) copyin(mine)
+  {
+    CHECK(mine == -1);
+    mine = omp_get_thread_num() * 1000;
+  }
+  for (int i = 0; i < 300; ++i) {
+    if (i % 60 == 59) omp_set_schedule(omp_sched_dynamic, i);  // ends the hot team
+#pragma omp parallel num_threads(kThreads)
+    {
+      CHECK(mine == omp_get_thread_num() * 1000 + i);
+      ++mine;
+    }
+    CHECK(mine == i + 1);
+#pragma omp parallel num_threads(1)
+    CHECK(mine == i + 1);
+  }
+}
+
+// A lock that its owner holds across a region's begin, simple or nestable, is its own inside, too.
+static void locks(void) {
+  omp_nest_lock_t nest;
+  omp_lock_t simple;
+  omp_init_nest_lock(&nest);
+  omp_init_lock(&simple);
+  regions(kLong);
+  for (int i = 0; i < 50; ++i) {
+    omp_set_nest_lock(&nest);
+    omp_set_lock(&simple);
+    int held = 0;
+#pragma omp parallel num_threads(kThreads) reduction(+ : held)
+    {
+      if (omp_get_thread_num() == 0) {
+        CHECK(omp_test_nest_lock(&nest) == 2);
+        omp_set_nest_lock(&nest);
+        omp_unset_nest_lock(&nest);
+        omp_unset_nest_lock(&nest);
+        held = 1;
+      } else {
+        CHECK(omp_test_nest_lock(&nest) == 0 && !omp_test_lock(&simple));
+      }
+    }
+    CHECK(held == 1);
+    omp_unset_lock(&simple);
+    CHECK(omp_test_nest_lock(&nest) == 2);
+    omp_unset_nest_lock(&nest);
+    omp_unset_nest_lock(&nest);
+#pragma omp critical
+    held = 2;
+#pragma omp parallel num_threads(kThreads)
+    {
+#pragma omp critical
+      ++held;
+    }
+    CHECK(held == 2 + kThreads);
+  }
+  omp_destroy_nest_lock(&nest);
+  omp_destroy_lock(&simple);
+}
+
+// The master's rounding holds in all threads, and is behind a region what it was before. libomp has that on x86.
+static void rounding(void) {
+#if defined __x86_64__
+  static const int kinds[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  regions(kLong);
+  for (int i = 0; i < 200; ++i) {
+    const int kind = kinds[i % 4];
+    fesetround(kind);
+#pragma omp parallel num_threads(kThreads)
+    {
+      CHECK(fegetround() == kind);
+      fesetround(kinds[(i + 1 + omp_get_thread_num()) % 4]);
+    }
+    CHECK(fegetround() == kind);
+  }
+  fesetround(FE_TONEAREST);
+#endif
+}
+
+// The master stays where it is bound, and is told so.
+static void places(void) {
+  cpu_set_t before, now;
+  regions(1);
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  const int place = omp_get_place_num();
+  for (int i = 0; i < 10; ++i) {
+    regions(kLong);
+#pragma omp parallel num_threads(1)
+    CHECK(omp_get_num_threads() == 1);
+    CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&before, &now));
+    CHECK(omp_get_place_num() == place);
+    int close[kThreads], plain[kThreads];
+#pragma omp parallel num_threads(kThreads) proc_bind(spread)
+    close[omp_get_thread_num()] = omp_get_place_num();
+#pragma omp parallel num_threads(kThreads)
+    plain[omp_get_thread_num()] = omp_get_place_num();
+    CHECK(close[0] >= -1 && plain[0] == place);
+    CHECK(sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&before, &now));
+  }
+}
+
+static void depend(void) {
+  static int cell[64];
+  for (int i = 0; i < 120; ++i) {
+    int sum = 0;
+#pragma omp parallel num_threads(kThreads)
+#pragma omp single
+    for (int k = 0; k < 4; ++k) {
+#pragma omp task depend(inout : cell[i % 64]) shared(sum)
+      ++sum;
+    }
+    CHECK(sum == 4);
+    regions(3);
+#pragma omp task depend(inout : cell[0]) shared(sum)
+    ++sum;
+#pragma omp task depend(inout : cell[0]) shared(sum)
+    ++sum;
+#pragma omp taskwait
+    CHECK(sum == 6);
+  }
+}
+
+// Regions inside others, of several threads and of one, and inside regions of one beside the parked team.
+static void inner(void) {
+  omp_set_max_active_levels(2);
+  for (int i = 0; i < 40; ++i) {
+    int sum = 0;
+    regions(5);
+    // Of another size, in an orphaned loop that is dealt out.
+    if (i % 10 == 9) {
+#pragma omp for schedule(dynamic)
+      for (int k = 0; k < 3; ++k) {
+        int three = 0;
+#pragma omp parallel num_threads(3) reduction(+ : three)
+        ++three;
+        CHECK(three == 3);
+        sum += three;
+      }
+      CHECK(sum == 9);
+      sum = 0;
+    }
+#pragma omp parallel num_threads(kThreads) reduction(+ : sum)
+    {
+      int part = 0;
+#pragma omp parallel num_threads(2) reduction(+ : part)
+      {
+        CHECK(omp_get_level() == 2 && omp_get_num_threads() == 2);
+#pragma omp barrier
+        ++part;
+      }
+      CHECK(omp_get_level() == 1 && omp_get_num_threads() == kThreads);
+      sum += part;
+    }
+    CHECK(sum == 2 * kThreads);
+    if (i % 8 != 7) continue;
+    int ones = 0;
+#pragma omp parallel num_threads(1)
+#pragma omp parallel num_threads(2) reduction(+ : ones)
+    {
+      CHECK(omp_get_level() == 2 && omp_get_num_threads() == 2);
+#pragma omp barrier
+      ++ones;
+    }
+    CHECK(ones == 2);
+#pragma omp parallel if (0)
+#pragma omp parallel num_threads(2) reduction(+ : ones)
+    ++ones;
+    CHECK(ones == 4);
+  }
+}
+
+static void* other(void* argument) {
+  (void)argument;
+  for (int i = 0; i < 30; ++i) {
+    regions(10);
+    CHECK(omp_get_level() == 0 && omp_get_thread_num() == 0);
+  }
+  return NULL;
+}
+
+// Two masters at a time; and one that ends with its team parked, so that another may have it.
+static void masters(void) {
+  for (int i = 0; i < 12; ++i) {
+    pthread_t thread[2];
+    const int count = 1 + i % 2;
+    for (int k = 0; k < count; ++k) CHECK(pthread_create(&thread[k], NULL, other, NULL) == 0);
+    if (i % 3 == 0) other(NULL);
+    for (int k = 0; k < count; ++k) CHECK(pthread_join(thread[k], NULL) == 0);
+  }
+  regions(kLong);
+}
+
+static void children(void) {
+  for (int i = 0; i < 6; ++i) {
+    regions(kLong);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+      CHECK(omp_get_level() == 0 && omp_get_thread_num() == 0);
+      if (i % 2) regions(kLong);
+      if (i % 3) exit(0);
+      _exit(0);
+    }
+    int status = 1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(omp_get_level() == 0);
+  }
+  regions(kLong);
+}
+
+static void at_end(void) {
+  CHECK(omp_get_level() == 0);
+  regions(5);
+  puts("ok");
+}
+
+// The process ends in the serial part, with a function of its own behind that; or where `how` says.
+static void ends(const char* how) {
+  if (*how == 's') {
+    CHECK(atexit(at_end) == 0);
+    regions(kLong);
+    exit(0);
+  }
+  regions(kLong);
+  puts("ok");
+  fflush(stdout);
+  if (*how == 'o') {  // in a region of one
+#pragma omp parallel num_threads(1)
+    exit(0);
+  }
+#pragma omp parallel num_threads(kThreads)
+  {
+#pragma omp master
+    exit(0);
+#pragma omp barrier
+  }
+}
+
+int main(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    void (*run)(void);
+  } cases[] = {{"answers", answers},   {"settings", settings}, {"values", values}, {"locks", locks},
+               {"rounding", rounding}, {"places", places},     {"depend", depend}, {"inner", inner},
+               {"masters", masters},   {"children", children}};
+  CHECK(argc > 1);
+  if (strcmp(argv[1], "ends") == 0 && argc > 2) ends(argv[2]);
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    if (strcmp(cases[i].name, argv[1]) != 0) continue;
+    cases[i].run();
+    puts("ok");
+    return 0;
+  }
+  return 2;
+}
