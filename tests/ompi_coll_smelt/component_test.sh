@@ -116,7 +116,10 @@ every_program() {
   if [ -n "$smelt_serves" ]; then
     ok "nonblocking: no memory for long messages" 3 nonblocking --refused
     for n in 2 4 17; do ok "neighbours in all forms, $n ranks" $n neighbours --forms; done
-    wrong "control: what Open MPI makes of rings of two is noticed by neighbours" 2 --mca coll ^smelt neighbours --forms
+    case $(mpirun --version) in  # 6.0 makes no mistake there
+      'mpirun (Open MPI) '[45].*)
+        wrong "control: what Open MPI makes of rings of two is noticed by neighbours" 2 --mca coll ^smelt neighbours --forms ;;
+    esac
     wrong "control: in another form the blocking ones are not called" 2 -x LD_PRELOAD="$forms" -x FORM=nonblocking counters used
   fi
   if [ "$length" = --full ]; then mpi "big" 0 '^ok$|skipped' 2 big; fi

@@ -4,8 +4,8 @@
 // gaps and guards, everything stays as it was.
 //   neighbours [--forms]
 // --forms: nonblocking from a communicator's first call on, then blocking, nonblocking and persistent by turns, and
-// persistent ones that ranks start in different orders. Open MPI by itself fails: in rings of two and of one its
-// nonblocking and persistent forms bring each block to the place of the other (ompi#14430).
+// persistent ones that ranks start in different orders. Open MPI before 6 fails by itself: in rings of two and of one
+// its nonblocking and persistent forms bring each block to the place of the other (ompi#14430).
 #include "layouts.h"
 
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5

@@ -5,7 +5,7 @@ set -eu
 build=$1 series=$2
 cd /
 fail() { echo "FAIL: $*"; exit 1; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Open MPI complains where a machine has no address but the loopback's.
 export OMPI_MCA_btl_tcp_if_include=lo
 found=$(ompi_info --version | sed -n 's,^Open MPI v,,p')  # mpirun wants a help file to say it, which Ubuntu 26.04 has not
