@@ -153,7 +153,7 @@ Schedule Pricing::closed(Work work, const std::string& pattern) {
     const Choice chosen = choice(work == Work::kBroadcast ? Operation::kBroadcast : Operation::kReduce, pattern, -1);
     Tree star;
     check(sequential_tree(costs_, 0, chosen.tree.root, arena_, &star), "a star");
-    check(work == Work::kBroadcast ? barrier_schedule(star, chosen.tree, arena_, &out)
+    check(work == Work::kBroadcast ? answered_broadcast(chosen, costs_, arena_, &out)
                                    : lined_barrier_schedule(chosen.tree, star, costs_, arena_, &out),
           "a closed loop");
   }

@@ -59,10 +59,12 @@ int generate_order(uint32_t members, TreeEntry* order) {
   MappedArena arena(generation_bytes(members));
   Costs costs;
   Choice choice;
+  SearchEffort by_messages;
+  by_messages.lines = false;  // its edges are queues
   const int error = !arena.ok() ? -ENOMEM
                     : costs_for_cpus(model, members, cpus, arena, &costs) != 0
                         ? 0
-                        : choose_best(Operation::kBroadcast, 0, costs, arena, &choice);
+                        : choose_best(Operation::kBroadcast, 0, costs, arena, &choice, by_messages);
   if (!error && choice.tree.n == members) order_of_generated(choice.tree, arena, order);
   smelt_model_free(model);
   return error;

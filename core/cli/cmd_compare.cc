@@ -211,7 +211,8 @@ int run_live(const CompareArguments& arguments) {
 
 int run_compare(const CompareArguments& arguments) {
   if (!arguments.measured.empty()) {
-    put_measured(arguments.measured, arguments.json);
+    put_measured(arguments.measured, arguments.picture.machine_option->count() > 0 ? arguments.picture.machine : "",
+                 arguments.json);
     return 0;
   }
   if (arguments.subsets > 0) return run_subsets(arguments);
@@ -266,12 +267,12 @@ void add_compare(CLI::App& app, Action& chosen) {
   verb->add_option("--sizes", arguments->sizes, "of those sets: from how many CPUs to how many")->capture_default_str();
   verb->add_flag("--live", arguments->live,
                  "time all patterns on this machine: prediction against measurement, for 2 s or --budget");
-  // Its files say which machine, which operations and which trees; both models price them.
+  // Its files say which operations and trees, and most of them which machine; both models price them.
   CLI::Option* measured = verb->add_option("--measured", arguments->measured,
                                            "matrix files that say what trees took there: do the models order them so?");
   measured->type_name("FILE")->expected(1, -1);
   for (CLI::Option* other : verb->get_options())
-    if (other != measured && other != verb->get_help_ptr()) measured->excludes(other);
+    if (other != measured && other != verb->get_help_ptr() && !other->check_lname("machine")) measured->excludes(other);
   verb->add_flag("--json", arguments->json, "the same for programs");
   verb->footer(
       "Example:\n  smelt compare --machine zoo:NAME --op broadcast\n  smelt compare --folder zoo --op reduce\n"

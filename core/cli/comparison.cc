@@ -42,7 +42,7 @@ Comparison compare_patterns(const Picture& picture, Operation op, int root, cons
   out.exact = op != Operation::kBarrier && costs.n <= effort.most_exact;
   MappedArena arena(2 * generation_bytes(costs.n) + 2 * exact_bytes(kMostExact));
   if (!arena.ok()) throw UserError("out of memory; name fewer CPUs with --cpus");
-  out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop});
+  out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop}, effort.lines);
   if (effort.limits.stop && *effort.limits.stop) out.bound = 0;  // half a bound says little
   struct Rows {
     Comparison& out;

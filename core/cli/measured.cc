@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/broadcast_table.h"
 #include "cli/command.h"
 #include "cli/live.h"
 #include "cli/measured_file.h"
@@ -179,16 +180,32 @@ std::string measured_text(const Document& document, const std::vector<MeasuredFi
 
 }  // namespace
 
-void put_measured(const std::vector<std::string>& paths, bool json) {
+void put_measured(const std::vector<std::string>& paths, const std::string& machine, bool json) {
   std::vector<MeasuredFile> files;
-  for (const std::string& path : paths) files.push_back(read_measured_file(path));
+  std::vector<BroadcastTable> tables;
+  for (const std::string& path : paths) {
+    if (is_broadcast_table(path))
+      tables.push_back(read_broadcast_table(path, machine));
+    else
+      files.push_back(read_measured_file(path));
+  }
+  if (!machine.empty() && !files.empty())
+    throw UserError(fmt::format("--machine: {} says itself whose costs it has; leave --machine out", files[0].path));
   std::vector<MeasuredSet> sets;
+  Document document;
   {
     const StillWorking working("pricing what was measured");
     for (const MeasuredFile& file : files)
       for (MeasuredSet& set : sets_of(file)) sets.push_back(std::move(set));
+    document = measured_document(sets);
+    for (const BroadcastTable& table : tables) document["broadcasts"].push_back(broadcast_table_document(table));
   }
-  show(measured_document(sets), json, [&files](const Document& document) { return measured_text(document, files); });
+  show(document, json, [&files](const Document& all) {
+    std::string out = files.empty() ? "" : measured_text(all, files);
+    if (all.contains("broadcasts"))
+      for (const Document& table : all["broadcasts"]) out += broadcast_table_text(table);
+    return out;
+  });
 }
 
 }  // namespace smelt

@@ -13,6 +13,7 @@ namespace smelt {
 // table out of a paper: {"name", "source", "machine": as --machine takes it, "measured": [{"operation", "pattern",
 // "name", "cpus", "loop", "time"}]}; name, cpus and loop of a row may be missing. Where the costs are not those of the
 // machine that was timed, "stand_in" says whose they are, and the file is not in the mean. Throws UserError.
-void put_measured(const std::vector<std::string>& paths, bool json);
+// Files of a third kind are broadcast_table.h's; `machine`, "" or as --machine takes it, is theirs alone.
+void put_measured(const std::vector<std::string>& paths, const std::string& machine, bool json);
 
 }  // namespace smelt

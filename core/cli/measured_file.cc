@@ -119,6 +119,7 @@ double price_of_pattern(const MeasuredRow& row, const MachineFile& machine, bool
   request.pattern = row.pattern;
   request.paper = paper;
   request.effort = kStartEffort;
+  request.effort.lines = !paper;
   if (!row.cpus.empty()) request.cpus = parse_cpu_list(row.cpus);
   const Picture picture = make_picture(machine, request);
   return row.loop ? picture.steady : picture.predicted;

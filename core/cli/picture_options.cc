@@ -14,11 +14,13 @@
 namespace smelt {
 
 void add_picture_options(CLI::App& verb, PictureArguments& arguments) {
-  verb.add_option("--machine", arguments.machine,
-                  "this; synthetic:DESCRIPTION in hwloc's notation; zoo:NAME (zoo:list lists them); or a file: profile "
-                  "(JSON or packed), cost matrix or costs by class (JSON), hwloc XML")
-      ->type_name("MACHINE")
-      ->capture_default_str();
+  arguments.machine_option =
+      verb.add_option(
+              "--machine", arguments.machine,
+              "this; synthetic:DESCRIPTION in hwloc's notation; zoo:NAME (zoo:list lists them); or a file: profile "
+              "(JSON or packed), cost matrix or costs by class (JSON), hwloc XML")
+          ->type_name("MACHINE")
+          ->capture_default_str();
   arguments.op_option = verb.add_option("--op", arguments.op, "what the pattern is for")
                             ->check(CLI::IsMember({"broadcast", "reduce", "barrier"}))
                             ->capture_default_str();
@@ -60,7 +62,8 @@ MachineFile read_request(const PictureArguments& arguments, const std::atomic<bo
   MachineFile machine = read_machine_file(arguments.machine);
   if (!machine.note.empty()) warn(machine.note);
   if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine);
-  request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}};
+  // The paper's model has no line that several poll.
+  request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}, !request->paper};
   if (arguments.budget_ms > 0)
     request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;

@@ -17,7 +17,8 @@ struct PictureArguments {
   uint32_t exact = kPatientEffort.most_exact, moves = kPatientEffort.moves;
   uint64_t seed = kPatientEffort.seed;
   double budget_ms = 0;
-  CLI::Option *op_option = nullptr, *cpus_option = nullptr, *root_option = nullptr;  // were they given?
+  // Were they given?
+  CLI::Option *machine_option = nullptr, *op_option = nullptr, *cpus_option = nullptr, *root_option = nullptr;
 };
 
 // `arguments` must outlive the parsing.

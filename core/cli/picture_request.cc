@@ -168,7 +168,9 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request) 
   // First, so that a user who interrupts the search is told how good its tree is; half a bound would say little. No
   // budget is for this.
   const std::atomic<bool>* const stop = request.effort.limits.stop;
-  p.bound = price_bound(p.costs, request.op, root, arena, {0, stop});
+  const bool lines = best ? request.effort.lines : is_by_lines(*named.info);
+  p.bounds_lines = lines && request.op == Operation::kBroadcast;
+  p.bound = price_bound(p.costs, request.op, root, arena, {0, stop}, lines);
   if (stop && *stop) p.bound = 0;
   Choice choice;
   int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort)

@@ -82,6 +82,7 @@ ProfileImage class_image(const ClassFile& file) {
 #include "profile/fields.def"
   image.header.poller = costs.poller;
   std::copy_n(costs.service, kDistances, image.header.service);
+  std::copy_n(costs.crossing, kDistances, image.header.crossing);
   return image;
 }
 

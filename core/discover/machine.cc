@@ -275,7 +275,10 @@ ProfileImage guess_image(const Machine& machine) {
   ProfileImage image = make_image(n);
   image.header.fingerprint = machine.this_machine ? machine_fingerprint() : 0;
   image.header.poller = kTypicalPoller;
-  for (uint32_t d = 0; d < kDistances; ++d) image.header.service[d] = typical_cost(static_cast<Distance>(d)).service;
+  for (uint32_t d = 0; d < kDistances; ++d) {
+    image.header.service[d] = typical_cost(static_cast<Distance>(d)).service;
+    image.header.crossing[d] = typical_cost(static_cast<Distance>(d)).crossing;
+  }
   set_text(image.header.method, sizeof image.header.method, "guessed from the topology, not measured");
   set_text(image.header.machine, sizeof image.header.machine, machine.name());
   if (machine.this_machine) {

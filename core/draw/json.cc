@@ -2,6 +2,8 @@
 // first.
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "draw/charts.h"
 
 namespace smelt {
@@ -41,7 +43,10 @@ Json picture_document(const Picture& p) {
       out[side.tree == &p.gather ? "gather" : "children"] = std::move(lists);
     }
   }
-  if (p.op == Operation::kBarrier) {
+  const uint32_t steps = p.schedule.n > 0 ? p.schedule.begin[p.schedule.n] : 0;
+  const bool lines =
+      std::any_of(p.schedule.steps, p.schedule.steps + steps, [](const Step& s) { return s.shared_line; });
+  if (p.op == Operation::kBarrier || lines) {
     Json programs = Json::object();
     for (uint32_t i = 0; i < p.schedule.n; ++i) {
       Json program = Json::array();

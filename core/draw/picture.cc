@@ -62,12 +62,33 @@ std::vector<double> sending_times(const Tree& tree, const Costs& costs) {
 
 }  // namespace
 
+namespace {
+
+// By lines that several poll: what the schedule's price says.
+std::vector<double> informed_times(const Picture& p) {
+  std::vector<double> times = p.done;
+  bool lines = false;
+  for (uint32_t i = 0; i < p.schedule.n; ++i)
+    for (uint32_t s = p.schedule.begin[i]; s < p.schedule.begin[i + 1]; ++s) {
+      const Step& step = p.schedule.steps[s];
+      if (step.kind != StepKind::kSignal) continue;
+      lines |= step.shared_line;
+      double busy = 0;
+      for (uint32_t k = 0; k < step.count; ++k) {
+        const double one = p.costs.send_busy[p.costs.at(i, p.schedule.peers[step.first + k])];
+        busy = step.shared_line ? std::max(busy, one) : busy + one;
+      }
+      times[i] -= busy;
+    }
+  return lines ? times : arrival_times(p.tree, p.costs);
+}
+
+}  // namespace
+
 std::vector<TreeSide> tree_sides(const Picture& p) {
   std::vector<TreeSide> sides;
   switch (p.op) {
-    case Operation::kBroadcast:
-      sides.push_back({&p.tree, false, true, "", "informed", arrival_times(p.tree, p.costs)});
-      break;
+    case Operation::kBroadcast: sides.push_back({&p.tree, false, true, "", "informed", informed_times(p)}); break;
     case Operation::kReduce: sides.push_back({&p.tree, true, false, "", "has sent", p.done}); break;
     case Operation::kBarrier: {
       // The order in which a parent hears its children is nobody's choice: trees differ in their edges.

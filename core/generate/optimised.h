@@ -13,12 +13,13 @@ struct SearchEffort {
       0;  // of annealing above that, and of the search for partners; 0: greedy construction alone, no such search
   uint64_t seed = 1;
   SearchLimits limits;  // with limits, the result depends on the time there was
+  bool lines = true;    // broadcasts by lines that several poll: not where the messages go through queues
 };
 // While a program starts: about a millisecond, and the same for everybody that computes it.
 inline constexpr SearchEffort kStartEffort{};
 // When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a
 // second.
-inline constexpr SearchEffort kPatientEffort{14, kDefaultMoves, 1, {}};
+inline constexpr SearchEffort kPatientEffort{14, kDefaultMoves, 1, {}, true};
 
 // A tree of low value(root) for one direction (problem.h), and that value. `root` is a participant or -1: whichever
 // serves best. With moves, it is above no tree of the registry. 0; -EINVAL for a root out of range; -ENOMEM, then

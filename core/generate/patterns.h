@@ -23,6 +23,14 @@ int optimised_tree(const Costs& costs, uint32_t arg, int root, Arena& arena,
                    Tree* out);  // for broadcasts; see optimised.h
 int adaptive_sorted_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
 
+// Their children poll lines that they share: the root's, or a leader's (line.cc).
+int line_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
+int relay_tree(const Costs& costs, uint32_t arg, int root, Arena& arena, Tree* out);
+// The argument of both: who polls one line.
+inline constexpr uint32_t kOneLine = 0, kCacheLines = 1, kPackageLines = 2;
+// of[i]: the group of participant i, numbered by first appearance. Returns how many there are.
+uint32_t number_line_groups(const Costs& costs, uint32_t level, uint16_t* of);
+
 // Exchanges: registry.h has the contract (ExchangeFunction).
 int pair_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int all_to_all(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);

@@ -25,6 +25,7 @@ constexpr uint32_t kRadixes[] = {2, 3, 4, 8};
 constexpr uint32_t kWidths[] = {1, 2, 3, 4, 7};  // messages of a round: bases 2, 3, 4, 5 and 8
 // Among the few groups of a level. 63: all at once.
 constexpr uint32_t kLevelWidths[] = {1, 2, 3, 7, 63};
+constexpr uint32_t kLineGroups[] = {kOneLine, kCacheLines, kPackageLines};
 
 // Decimal digits only, at most `max`; false otherwise.
 bool parse_number(const char* text, uint32_t max, uint32_t* out) {
@@ -43,8 +44,12 @@ bool parse_number(const char* text, uint32_t max, uint32_t* out) {
 
 std::span<const PatternInfo> pattern_registry() { return kRegistry; }
 
+bool is_by_lines(const PatternInfo& info) { return info.tree == line_tree || info.tree == relay_tree; }
+
 std::span<const uint32_t> candidate_arguments(const PatternInfo& info) {
   if (info.tree == knomial_tree) return kRadixes;
+  if (info.tree == line_tree) return kLineGroups;
+  if (info.tree == relay_tree) return std::span(kLineGroups).subspan(1);
   if (info.exchange == dissemination) return kWidths;
   if (info.exchange == hierarchical_exchange || info.exchange == spread_exchange) return kLevelWidths;
   return {&info.default_argument, 1};

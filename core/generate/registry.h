@@ -32,6 +32,9 @@ struct Pattern {
   uint32_t argument = 0;
 };
 
+// Do the children of one parent poll lines that they share?
+bool is_by_lines(const PatternInfo& info);
+
 // The arguments worth trying when a pattern is chosen automatically; for a row without argument the default alone.
 std::span<const uint32_t> candidate_arguments(const PatternInfo& info);
 

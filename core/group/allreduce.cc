@@ -108,10 +108,10 @@ struct AllreduceBlocks : Machine {
         from = result = job.out.base ? job.out.base : unpacked;
         SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
         if (!reduce.have) {
-          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, job.bytes(), result)) != nullptr);
+          SMELT_AWAIT((from = how.get(route.parent, group.line_of_parent(route), job.bytes(), result)) != nullptr);
         }
         if (group.me == 0 || route.forwards) {
-          SMELT_AWAIT(how.put(group.desk().down, from, job.bytes()));
+          SMELT_AWAIT(how.put_lines(route, from, job.bytes()));
         }
         if (from != result) std::memcpy(result, from, job.bytes());
         group.finish_together();

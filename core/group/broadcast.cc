@@ -54,10 +54,10 @@ struct BroadcastInline : Machine {
         ++group.episode;
         if (group.me == root) {
           from = packed_view(data, 0, bytes, room);
-          SMELT_AWAIT(how.put(group.desk().down, from, bytes));
+          SMELT_AWAIT(how.put_lines(route, from, bytes));
         } else {
           SMELT_AWAIT(
-              (from = how.get_any(route.parent, group.desks[route.parent].down, bytes, data.base ? data.base : room,
+              (from = how.get_any(route.parent, group.line_of_parent(route), bytes, data.base ? data.base : room,
                                   [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
           if (from == kOtherLength) [[unlikely]] {
             error = How::kStops ? kUnexpected : broadcast_any(group, data, bytes, root, true);
@@ -147,8 +147,8 @@ struct BroadcastPieces : Machine {
     const auto in_pieces = [&] { return group.filled(parent, &Desk::filled_down, group.pieces); };
     return how.until(parent,
                      [&] {
-                       return in_pieces() ||
-                              (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.desks[parent].down)));
+                       return in_pieces() || (++polls % kPollsHere == 0 &&
+                                              group.is_here(*group.slot(group.line_of_parent(group.route(root)))));
                      }) &&
            in_pieces() && group.message_of(parent, &Desk::filled_down, group.pieces) == group.broadcast_of(bytes);
   }
@@ -194,12 +194,12 @@ struct BroadcastAny : Machine {
           if (!counted && group.single_copy() && may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
             SMELT_AWAIT(single.tell(how));
           }
-          SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route.parent); }));
+          SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route); }));
           // Of two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         if (inline_bytes) {
-          SMELT_AWAIT((from = how.get(route.parent, group.desks[route.parent].down, inline_bytes, room)) != nullptr);
+          SMELT_AWAIT((from = how.get(route.parent, group.line_of_parent(route), inline_bytes, room)) != nullptr);
           if (route.forwards) {
             SMELT_AWAIT(how.put(group.desk().down, from, inline_bytes));
           }
@@ -207,7 +207,7 @@ struct BroadcastAny : Machine {
         } else {
           if (!in_pieces) {
             if (group.me == root || route.forwards) {
-              SMELT_AWAIT(how.put_special(group.desk().down, heading, kHeadsLong));
+              SMELT_AWAIT(how.put_lines(route, &heading, sizeof heading, kHeadsLong));
             }
             SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, heading.bytes, single, heading));
             error = begin.error;
@@ -224,15 +224,15 @@ struct BroadcastAny : Machine {
 
  private:
   // Finds out which kind of message the parent sends in this episode. False: it is not there yet.
-  bool hear(const Group& group, uint32_t parent) {
-    heading.bytes = group.broadcast_in_pieces(parent);
+  bool hear(const Group& group, const Route& route) {
+    heading.bytes = group.broadcast_in_pieces(route.parent);
     in_pieces = heading.bytes != 0;
     if (in_pieces) return true;
-    const InlineSlot* const down = group.desks[parent].down;
-    if (!group.is_here(*group.slot(down))) return false;
-    const uint64_t what = group.what_is_here(down);
+    const InlineSlot* const line = group.line_of_parent(route);
+    if (!group.is_here(*group.slot(line))) return false;
+    const uint64_t what = group.what_is_here(line);
     if (what == kHeadsLong)
-      std::memcpy(&heading, group.payload(down), sizeof heading);
+      std::memcpy(&heading, group.payload(line), sizeof heading);
     else
       heading.bytes = inline_bytes = what;
     return true;

@@ -63,6 +63,15 @@ struct Asking {
     group.put(channel, from, bytes, what);
     return true;
   }
+  // To all who hear it from us: by both lines of a root that has two.
+  bool put_lines(const Route& route, const void* from, size_t bytes) { return put_lines(route, from, bytes, bytes); }
+  bool put_lines(const Route& route, const void* from, size_t bytes, uint64_t what) {
+    if (!slots_free()) return false;
+    if (route.two_lines) [[unlikely]]
+      group.put(group.desk().up, from, bytes, what);
+    group.put(group.desk().down, from, bytes, what);
+    return true;
+  }
   // A heading or the like, which is told apart from a message by `what`.
   template <typename T>
   bool put_special(InlineSlot* channel, const T& special, uint64_t what) {

@@ -1,5 +1,6 @@
 #include "group/plan.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -301,6 +302,39 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   return 0;
 }
 
+namespace {
+
+// By which of its lines does `from` tell `to`? The last signal step has the line that lies with the other messages; all
+// before it, to whom is farther away, share the second. Only the root may have two.
+bool tells_aside(const Schedule& schedule, uint16_t from, uint16_t to) {
+  bool found = false;
+  for (uint32_t s = schedule.begin[from]; s < schedule.begin[from + 1]; ++s) {
+    const Step& step = schedule.steps[s];
+    if (step.kind != StepKind::kSignal) continue;
+    if (found) return from == schedule.root;
+    const uint16_t* const peers = schedule.peers + step.first;
+    found = std::find(peers, peers + step.count, to) != peers + step.count;
+  }
+  return false;
+}
+
+Route place_in(const Schedule& schedule, uint16_t me) {
+  Route route{kNobody, false};
+  uint32_t lines = 0;
+  for (uint32_t s = schedule.begin[me]; s < schedule.begin[me + 1]; ++s) {
+    if (schedule.steps[s].kind == StepKind::kWait)
+      route.parent = schedule.peers[schedule.steps[s].first];
+    else
+      ++lines;
+  }
+  route.forwards = lines > 0;
+  route.two_lines = lines > 1 && me == schedule.root;
+  route.aside = route.parent != kNobody && tells_aside(schedule, route.parent, me);
+  return route;
+}
+
+}  // namespace
+
 Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) {
   const Route star{root == group.me ? kNobody : static_cast<uint16_t>(root), false};
   std::snprintf(pattern, room, "%s", "sequential");
@@ -313,16 +347,8 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   if (!error)
     error = choose(group, group.plan, ground, Operation::kBroadcast, static_cast<int>(root), scratch, &choice);
   if (error) return star;  // the same inputs: for all alike
-  Route route{kNobody, false};
-  const Schedule& schedule = choice.schedule;
-  for (uint32_t s = schedule.begin[group.me]; s < schedule.begin[group.me + 1]; ++s) {
-    if (schedule.steps[s].kind == StepKind::kWait)
-      route.parent = schedule.peers[schedule.steps[s].first];
-    else
-      route.forwards = true;
-  }
   pattern_text(choice.pattern, pattern, room);
-  return route;
+  return place_in(choice.schedule, static_cast<uint16_t>(group.me));
 }
 
 ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room) {

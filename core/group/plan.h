@@ -13,10 +13,14 @@ namespace smelt {
 
 inline constexpr uint16_t kUnrouted = 0xfffe;  // as a parent: not looked up yet; no participant has that number
 
-// A participant's place in the broadcast tree of one root.
+// A participant's place in the broadcast tree of one root. All who hear an inline message from one participant poll one
+// line. Only a root may have two, so that none is polled on both sides of a boundary between packages or caches
+// (generate/line.cc): the second one lies in its slot "up", which is free, as a root contributes nothing to others.
 struct Route {
   uint16_t parent = kUnrouted;  // kNobody: the root itself
   bool forwards = false;        // somebody hears it from us
+  bool aside = false;           // we hear it by the parent's second line
+  bool two_lines = false;       // somebody hears it by ours
 };
 
 // A participant's place in the reduction to one root, for operations that may be combined in any order.

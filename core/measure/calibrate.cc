@@ -138,6 +138,27 @@ void set_poller(ProfileImage& image, Meter& meter) {
   image.header.poller = rounded_cost(meter.measure_poller(static_cast<int>(image.os_cpu[0]), cpus, median(recv_busy)));
 }
 
+// The first CPU writes. One CPU of each farther distance polls the line, then one near the writer as well: by how much
+// the answers come later, less a further poller and the read of the second answer, which begins when the first is seen.
+void set_crossings(ProfileImage& image, Meter& meter) {
+  const auto first_of = [&](auto is_it) {
+    for (uint32_t i = 1; i < image.n(); ++i)
+      if (image.core[i] != image.core[0] && is_it(distance_in(image, 0, i))) return i;
+    return uint32_t{0};
+  };
+  const uint32_t near = first_of([](Distance d) { return d == Distance::kSameLlc; });
+  if (near == 0) return;  // the typical figures of the guess stay
+  for (const Distance distance : {Distance::kSameNode, Distance::kSamePackage, Distance::kOther}) {
+    const uint32_t far = first_of([&](Distance d) { return d == distance; });
+    if (far == 0) continue;
+    const std::vector<int> pollers = {static_cast<int>(image.os_cpu[far]), static_cast<int>(image.os_cpu[near])};
+    const double busy = image.recv_busy[size_t{near} * image.n()], ready = image.ready_read[size_t{near} * image.n()];
+    const double found = meter.measure_poller(static_cast<int>(image.os_cpu[0]), pollers, std::max(ready, busy));
+    image.header.crossing[static_cast<uint32_t>(distance)] =
+        rounded_cost(std::max(0.0, found - double{image.header.poller}));
+  }
+}
+
 // Where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.
 void set_queues(ProfileImage& image, Meter& meter, uint32_t cpu_quota) {
   const uint32_t most = cpu_quota > 0 ? cpu_quota / 2 : kQueuePairs[kQueueSizes - 1];
@@ -172,6 +193,7 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
         out.image.header.pairs_measured, cpus.size() * (cpus.size() - 1)));
   } else {
     set_poller(out.image, meter);
+    set_crossings(out.image, meter);
     set_queues(out.image, meter, machine.cpu_quota);
     if (machine.cpu_quota == 0 || machine.cpu_quota >= kAllToAllCores)
       out.all_to_all = measure_all_to_all(out.image, meter);

@@ -78,10 +78,10 @@ int close(Operation op, const Choice& choice, const Costs& costs, Arena& arena, 
     *out = choice.schedule;
     return 0;
   }
+  if (op == Operation::kBroadcast) return answered_broadcast(choice, costs, arena, out);
   Tree star;
   if (int error = sequential_tree(costs, 0, choice.tree.root, arena, &star)) return error;
-  return op == Operation::kBroadcast ? barrier_schedule(star, choice.tree, arena, out)
-                                     : lined_barrier_schedule(choice.tree, star, costs, arena, out);
+  return lined_barrier_schedule(choice.tree, star, costs, arena, out);
 }
 
 [[noreturn]] void no_memory() { throw UserError("out of memory for the finalists; name fewer CPUs"); }

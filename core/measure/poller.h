@@ -1,4 +1,4 @@
-// How much slower a shared line gets with every further CPU that polls it.
+// How much slower a shared line gets with every further CPU that polls it, near or beyond a boundary.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,8 @@
 // One line after the other in the order of time: out of the core, through the part that its distance shares, a hop; a
-// CPU that has all lines of its round begins the next. Written without a look at schedule/predict.cc, whose prices are
-// held against it.
+// CPU that has all lines of its round begins the next. In bursts of one line, which several exchange with each other,
+// it begins to read them when it has seen the first, so the second takes a whole read; and its next stores find the
+// others still reading: a hop and a read more for each round. Written without a look at schedule/predict.cc, whose
+// prices are held against it.
 #include "measure/simulated_bursts.h"
 
 #include <algorithm>
@@ -53,11 +55,16 @@ double simulate_bursts(const Costs& costs, std::span<const std::pair<uint32_t, u
     std::vector<std::pair<double, uint32_t>> all = std::move(cpu.got[cpu.round]);
     cpu.got.erase(cpu.round);
     std::sort(all.begin(), all.end());
-    const float* keeps = costs.ready_read;
+    double collisions = 0;
+    bool whole = true;
     for (const auto& [visible, from] : all) {
-      cpu.now = std::max(cpu.now + double{keeps[costs.at(from, i)]}, visible);
-      keeps = costs.recv_busy;
+      const size_t at = costs.at(from, i);
+      const double ready = cpu.now + double{(whole ? costs.ready_read : costs.recv_busy)[at]};
+      whole = lines == 1 && &visible == &all.front().first && visible > ready;
+      cpu.now = std::max(ready, visible);
+      collisions += double{costs.hop[at]} + double{costs.ready_read[at]};
     }
+    if (lines == 1 && all.size() > 1) cpu.now += collisions / static_cast<double>(all.size());
     cpu.stored = 0;
     if (++cpu.round == kSettled) cpu.settled = cpu.now;
     if (cpu.round == kSettled + kCounted) cpu.counted = cpu.now, --left;

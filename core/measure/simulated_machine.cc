@@ -180,9 +180,15 @@ double SimulatedMachine::measure_poller(int writer, const std::vector<int>& poll
   for (int poller : pollers) pairs.push_back({writer, poller});
   std::vector<Running> all = start(pairs);
   Running& pair = all.front();
+  // Readers on both sides of a boundary cross it.
+  auto widest = Distance::kSelf;
+  for (const Running& other : all)
+    if (other.b != pair.b) widest = std::max(widest, distance_in(truth(), pair.b, other.b));
+  const double once = double{truth().crossing[static_cast<uint32_t>(widest)]};
+  const double further = double{truth().poller} + once / static_cast<double>(std::max<size_t>(pollers.size(), 2) - 1);
   std::vector<double> samples;
   for (int i = 0; i < kPollerSamples; ++i) {
-    samples.push_back(sample(pair, truth().poller));
+    samples.push_back(sample(pair, further));
     pair.now_ns += 2 * episode_ns(between(truth(), pair.a, pair.b));
   }
   now_ns_ = pair.now_ns;

@@ -20,9 +20,16 @@
 //                               many that come at once each takes a tenth of a hop. With it the trees that others timed
 //                               are chosen best (as above). On Zen 5 0 near and 0.011 far for 8 reads, which do not
 //                               fill the buffers.
-//   poller      0.05 near hop   A line that many poll goes out to them one after the other. On Zen 5 a further child
-//                               that is gathered and polls costs 1 ns near and 2.8 ns far; 0.05 of the near hop is the
-//                               far one.
+//   poller      0.015 near hop  A line that many poll is read by all of them at nearly the same time. On 24 cores of a
+//                               Cascade Lake socket a further poller costs 0.7 ns, 0.007 of a hop, on Zen 5 a further
+//                               child that is gathered and polls 1 ns near, 0.018 of a hop, and 2.8 ns far.
+//   crossing    0.6 between     Readers on both sides of a boundary take a line from each other. On two sockets of 24
+//               packages        Cascade Lake cores the first reader on the other one made all readers on the near one
+//                               wait 0.3 us longer for each line (published with ICPP 2023's 10.1145/3605573.3605616;
+//                               results/2026-11-27-model-shared-lines.txt). Of that two thirds of a far hop go to the
+//                               hop, which is then the farthest reader's for all.
+//               0.25 between    Nobody published it between the caches of one package, where reads go through a
+//               caches          directory as well.
 //   service     1/12 between    Between two nodes few messages are under way at once in one direction. Nehalem keeps
 //               nodes           about a dozen requests of other sockets (Levinthal, "Performance Analysis Guide for
 //                               Intel Core i7 Processor and Intel Xeon 5500", 2009: the uncore's global queue), each
@@ -47,7 +54,7 @@ namespace {
 constexpr float kReadyNear = 0.5f, kReadyFar = 0.45f;  // shares of a hop, as all here: the table above has the reasons
 constexpr float kSend = 0.25f;
 constexpr float kReceive = 0.1f;
-constexpr float kPoller = 0.05f;
+constexpr float kPoller = 0.015f;
 constexpr float kPaperPoller = 0.007f;  // under the additive model; measured near on a Zen 5
 
 // The arrays of a machine of n participants, still zero; `out` is only touched when all of them fit.
@@ -86,7 +93,7 @@ struct Arrays {
 
   // Without service times.
   Costs costs(uint32_t n, CostUnit unit, float poller) const {
-    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, {}, node, llc, core, package};
+    return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, {}, node, llc, core, package, {}};
   }
 };
 
@@ -124,8 +131,8 @@ float near_hop(const Costs& costs) {
   return pairs ? static_cast<float>(sum / pairs) : 0;
 }
 
-// Typical service times, by the mean hop of each distance.
-void set_typical_service(Costs& costs) {
+// Typical service times and crossings, by the mean hop of each distance.
+void set_typical_shared(Costs& costs) {
   double hops[kDistances] = {};
   uint32_t pairs[kDistances] = {};
   for (uint32_t i = 0; i < costs.n; ++i)
@@ -135,15 +142,19 @@ void set_typical_service(Costs& costs) {
       hops[d] += double{costs.hop[costs.at(i, j)]};
       ++pairs[d];
     }
-  for (uint32_t d = 0; d < kDistances; ++d)
-    costs.service[d] = pairs[d] ? kTypicalService[d] * static_cast<float>(hops[d] / pairs[d]) : 0;
+  for (uint32_t d = 0; d < kDistances; ++d) {
+    const float hop = pairs[d] ? static_cast<float>(hops[d] / pairs[d]) : 0;
+    costs.service[d] = kTypicalService[d] * hop;
+    costs.crossing[d] = kTypicalCrossing[d] * hop;
+  }
 }
 
 }  // namespace
 
 bool costs_are_sane(const Costs& costs) {
   return size_is_sane(costs.n) && costs.node && costs.llc && costs.core && costs.package && usable(costs.poller) &&
-         std::all_of(costs.service, costs.service + kDistances, usable) && matrix_is_sane(costs.hop, costs.n) &&
+         std::all_of(costs.service, costs.service + kDistances, usable) &&
+         std::all_of(costs.crossing, costs.crossing + kDistances, usable) && matrix_is_sane(costs.hop, costs.n) &&
          matrix_is_sane(costs.send_busy, costs.n) && matrix_is_sane(costs.recv_busy, costs.n) &&
          matrix_is_sane(costs.ready_read, costs.n);
 }
@@ -171,6 +182,7 @@ int subset_costs(const Costs& machine, std::span<const uint16_t> members, Arena&
   }
   *out = part.costs(n, machine.unit, machine.poller);
   std::copy_n(machine.service, kDistances, out->service);
+  std::copy_n(machine.crossing, kDistances, out->crossing);
   return 0;
 }
 
@@ -189,7 +201,7 @@ int paper_costs(const Costs& machine, Arena& arena, Costs* out) {
     }
   }
   // The paper has no line that several poll; its model does not make the machine's price for one cheaper. Nothing
-  // queues in it.
+  // queues in it, and nothing crosses.
   *out = paper.costs(machine.n, machine.unit, machine.poller);
   return 0;
 }
@@ -234,7 +246,7 @@ int overlap_costs_from_additive(const Costs& additive, Arena& arena, Costs* out)
     }
   }
   *out = overlap.costs(additive.n, additive.unit, kPoller * near_hop(additive));
-  set_typical_service(*out);
+  set_typical_shared(*out);
   return 0;
 }
 

@@ -8,7 +8,8 @@
 //   recv_busy   how long the receiver is kept by one further message when it collects several
 //   ready_read  reading a line whose message has been there for a while (one transaction instead of two)
 //
-// Beside the pairs stand the resources that messages under way at the same time share: `poller` and `service`.
+// Beside the pairs stand the resources that messages under way at the same time share, `poller` and `service`, and what
+// a line costs that is read on both sides of a boundary, `crossing`.
 //
 // The paper's model is the special case hop = t_send + t_receive, send_busy = t_send,
 // recv_busy = ready_read = t_receive; `paper_costs` derives it from any machine, so both are priced by one engine.
@@ -32,6 +33,9 @@ inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit ==
 // Costs::service where nobody measured it, as a share of the distance's hop. DESIGN NOTE in cost_model.cc.
 inline constexpr float kTypicalService[kDistances] = {0, 0, 0, 1 / 40.0f, 1 / 12.0f, 1 / 12.0f};
 
+// Costs::crossing likewise.
+inline constexpr float kTypicalCrossing[kDistances] = {0, 0, 0, 0.25f, 0.25f, 0.6f};
+
 // A machine, or the part of it that takes part, as costs. All arrays belong to somebody else.
 // Matrices are row-major, row = sender, column = receiver, diagonal 0, finite and >= 0, in `unit`.
 struct Costs {
@@ -41,7 +45,7 @@ struct Costs {
   const float* send_busy = nullptr;   // [n * n]
   const float* recv_busy = nullptr;   // [n * n]
   const float* ready_read = nullptr;  // [n * n]
-  float poller = 0;                   // extra latency per further poller of one shared release line
+  float poller = 0;                   // extra latency per further poller of one shared line
   // By distance: how long a message keeps the resource that messages of that distance share, one after the other.
   //   same core              the core's ports: all messages that leave it, of any of its threads and over any distance
   //   same last-level cache  the cache, in both directions
@@ -52,6 +56,9 @@ struct Costs {
   const uint16_t* llc = nullptr;      // [n] last-level cache of i, core, package: likewise
   const uint16_t* core = nullptr;     // [n]
   const uint16_t* package = nullptr;  // [n]
+  // By distance: what a shared line costs each of its readers beyond the farthest one's hop, where two of them are that
+  // far apart.
+  float crossing[kDistances] = {};
 
   size_t at(uint32_t from, uint32_t to) const { return size_t{from} * n + to; }
   // The paper's two weights. t_send + t_receive is always the hop.

@@ -36,11 +36,11 @@ Distance distance_in(const Ids& ids, uint32_t a, uint32_t b) {
 
 // In ns; the meaning of the figures is in model/cost_model.h.
 struct TypicalCost {
-  float hop, send_busy, recv_busy, ready_read, service;
+  float hop, send_busy, recv_busy, ready_read, service, crossing;
 };
 TypicalCost typical_cost(Distance distance);
 
-// The cost of one further poller of a shared release line, ns.
+// The cost of one further poller of a shared line, ns.
 extern const float kTypicalPoller;
 
 }  // namespace smelt

@@ -143,6 +143,7 @@ void attach_image(const void* image, Profile* out) {
   out->costs.unit = static_cast<CostUnit>(out->header.unit);
   out->costs.poller = out->header.poller;
   std::copy_n(out->header.service, kDistances, out->costs.service);
+  std::copy_n(out->header.crossing, kDistances, out->costs.crossing);
 #define ARRAY(type, name, length, where) \
   out->where = (length) != 0 ? reinterpret_cast<const type*>(base + at.name) : nullptr;
 #include "profile/fields.def"

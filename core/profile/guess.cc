@@ -168,7 +168,10 @@ void fill_image(const Scan& scan, void* image) {
   header->cpus = n;
   header->unit = static_cast<uint32_t>(CostUnit::kNanoseconds);
   header->poller = kTypicalPoller;
-  for (uint32_t d = 0; d < kDistances; ++d) header->service[d] = typical_cost(static_cast<Distance>(d)).service;
+  for (uint32_t d = 0; d < kDistances; ++d) {
+    header->service[d] = typical_cost(static_cast<Distance>(d)).service;
+    header->crossing[d] = typical_cost(static_cast<Distance>(d)).crossing;
+  }
   std::snprintf(header->method, sizeof header->method, "guessed from the topology, not measured");
   std::snprintf(header->machine, sizeof header->machine, "%u CPUs, not calibrated", n);
 #define CPU_ID(type, name, json) std::memcpy(base + at.name, scan.name, n * sizeof scan.name[0]);

@@ -27,7 +27,7 @@
 
 namespace smelt {
 
-inline constexpr uint32_t kProfileVersion = 5;
+inline constexpr uint32_t kProfileVersion = 6;
 inline constexpr uint32_t kMaxProfileCpus = 1024;
 
 enum class ProfileSource : uint8_t { kSetting, kUser, kSystem, kGuess };

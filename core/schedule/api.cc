@@ -35,12 +35,14 @@ int smelt_schedule_create(const smelt_model* model, smelt_operation operation, c
   Pattern found;
   Costs costs;
   Choice choice;
+  SearchEffort effort;
+  effort.lines = false;  // steps name whom to tell, not by which line
   Verdict verdict;
   int error = best ? 0 : find_pattern(pattern, &found);
   if (!error) error = costs_for_cpus(model, n, cpus, arena, &costs);
   if (!error && cost_model == SMELT_COST_MODEL_PAPER) error = paper_costs(costs, arena, &costs);
   if (!error)
-    error = best ? choose_best(op, root, costs, arena, &choice) : build(found, op, root, costs, arena, &choice);
+    error = best ? choose_best(op, root, costs, arena, &choice, effort) : build(found, op, root, costs, arena, &choice);
   if (!error) error = validate(choice.schedule, arena, &verdict);
   if (!error && verdict.flaw != Flaw::kNone) error = -EINVAL;
   if (error) {

@@ -1,6 +1,7 @@
 #include "schedule/bounds.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "generate/bound.h"
 #include "generate/problem.h"
@@ -8,7 +9,9 @@
 namespace smelt {
 namespace {
 
-double diameter(const Costs& costs, const SearchLimits& limits, Arena& arena) {
+// The longest of the shortest ways: from `root`, from the root that has the shortest one (-1), or from anybody
+// (`all`).
+double longest_way(const Costs& costs, int root, bool all, const SearchLimits& limits, Arena& arena) {
   const uint32_t n = costs.n;
   auto* way = arena.make<float>(size_t{n} * n);
   if (!way) return 0;
@@ -19,22 +22,29 @@ double diameter(const Costs& costs, const SearchLimits& limits, Arena& arena) {
       for (uint32_t j = 0; j < n; ++j)
         way[costs.at(i, j)] = std::min(way[costs.at(i, j)], way[costs.at(i, k)] + way[costs.at(k, j)]);
   }
-  float longest = 0;
-  for (uint32_t i = 0; i < n; ++i)
+  float longest = 0, shortest = HUGE_VALF;
+  for (uint32_t i = 0; i < n; ++i) {
+    float own = 0;
     for (uint32_t j = 0; j < n; ++j)
-      if (i != j) longest = std::max(longest, way[costs.at(i, j)]);
-  return longest;
+      if (i != j) own = std::max(own, way[costs.at(i, j)]);
+    if (root == static_cast<int>(i)) return double{own};
+    longest = std::max(longest, own);
+    shortest = std::min(shortest, own);
+  }
+  return double{all ? longest : shortest};
 }
 
 }  // namespace
 
-double price_bound(const Costs& costs, Operation op, int root, Arena& arena, const SearchLimits& limits) {
+double price_bound(const Costs& costs, Operation op, int root, Arena& arena, const SearchLimits& limits, bool lines) {
   if (costs.n <= 1) return 0;
   char* const scratch = arena.mark();
   double bound = 0;
   TreeProblem problem;
   if (op == Operation::kBarrier)
-    bound = diameter(costs, limits, arena);
+    bound = longest_way(costs, -1, true, limits, arena);
+  else if (op == Operation::kBroadcast && lines)
+    bound = longest_way(costs, root, false, limits, arena);
   else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,
                         &problem) == 0)
     bound = lower_bound(problem, root, arena, limits);

@@ -26,6 +26,17 @@ int build_optimised(Operation op, int root, const Costs& costs, const SearchEffo
   return -EINVAL;
 }
 
+// A tree whose children poll lines, by groups that the pattern's argument names.
+int build_by_lines(const Pattern& pattern, Operation op, const Costs& costs, Arena& arena, Choice* out) {
+  if (op == Operation::kReduce) return reduce_schedule(out->tree, arena, &out->schedule);
+  auto* group = arena.make<uint16_t>(costs.n);
+  if (!group) return -ENOMEM;
+  number_line_groups(costs, pattern.argument, group);
+  if (op == Operation::kBroadcast) return lined_broadcast_schedule(out->tree, group, arena, &out->schedule);
+  out->gather = out->tree;
+  return lined_barrier_schedule(out->tree, out->tree, group, arena, &out->schedule);
+}
+
 int make_schedule(const Pattern& pattern, Operation op, int root, const Costs& costs, const SearchEffort& effort,
                   Arena& arena, Choice* out) {
   if (pattern.info->exchange) {
@@ -35,6 +46,7 @@ int make_schedule(const Pattern& pattern, Operation op, int root, const Costs& c
   }
   if (pattern.info->tree == optimised_tree) return build_optimised(op, root, costs, effort, arena, out);
   if (int error = pattern.info->tree(costs, pattern.argument, root, arena, &out->tree)) return error;
+  if (is_by_lines(*pattern.info)) return build_by_lines(pattern, op, costs, arena, out);
   switch (op) {
     case Operation::kBroadcast: return broadcast_schedule(out->tree, arena, &out->schedule);
     case Operation::kReduce: return reduce_schedule(out->tree, arena, &out->schedule);
@@ -67,6 +79,16 @@ int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Ar
   }
   *out = choice;
   return 0;
+}
+
+int answered_broadcast(const Choice& broadcast, const Costs& costs, Arena& arena, Schedule* out) {
+  Tree star;
+  if (int error = sequential_tree(costs, 0, broadcast.tree.root, arena, &star)) return error;
+  if (!is_by_lines(*broadcast.pattern.info)) return barrier_schedule(star, broadcast.tree, arena, out);
+  auto* group = arena.make<uint16_t>(costs.n);
+  if (!group) return -ENOMEM;
+  number_line_groups(costs, broadcast.pattern.argument, group);
+  return lined_barrier_schedule(star, broadcast.tree, group, arena, out);
 }
 
 }  // namespace smelt

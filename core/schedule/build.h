@@ -25,4 +25,8 @@ int choice_text(const Choice& choice, char* text, size_t room);
 int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
           const SearchEffort& effort = kStartEffort);
 
+// A built broadcast as a loop can hold it: a barrier in which everybody answers the root, which then broadcasts. 0 or
+// -ENOMEM.
+int answered_broadcast(const Choice& broadcast, const Costs& costs, Arena& arena, Schedule* out);
+
 }  // namespace smelt

@@ -24,13 +24,15 @@ constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its mess
 constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
 constexpr uint32_t kMostPartnered = 3;   // exchanges whose partners are searched for
 
-bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, bool at_leisure) {
+bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, bool at_leisure, bool lines) {
+  if (is_by_lines(info) && op == Operation::kBroadcast && !lines) return false;
   if (info.exchange && (op != Operation::kBarrier || root >= 0)) return false;  // it has no root
   if (info.exchange == all_to_all && n > kMostAllToAll) return false;
   if (at_leisure || n <= kMostAtLeisure) return true;
   if (op == Operation::kBarrier && root < 0)
-    return info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
-  return info.tree == optimised_tree;
+    return info.exchange == hierarchical_exchange || info.exchange == spread_exchange ||
+           info.exchange == hybrid_exchange;
+  return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
 }
 
 // The cheapest few exchanges, the cheapest first.
@@ -118,7 +120,7 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   Exchanges exchanges;
   Choice best;
   int error = cheapest(
-      arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, at_leisure); },
+      arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, at_leisure, effort.lines); },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {
         exchanges.consider(candidate);

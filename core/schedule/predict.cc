@@ -101,6 +101,7 @@ struct Clock {
   double* visible;           // [slots] of waits
   Arrival* arrivals;         // [n] scratch
   Trace* trace;              // nullptr: nobody wants to know
+  bool exchange = false;     // everybody sends at once
   Queues* queues = nullptr;  // nullptr: no message waits for another
 
   size_t pair(uint16_t from, uint16_t to) const { return costs.at(place[from], place[to]); }
@@ -112,13 +113,34 @@ struct Clock {
     trace->partner[slot] = programs.partner[slot];
   }
 
+  // The readers of a line by their distances: how long a store to it takes to all of them.
+  struct Reach {
+    double hop = 0, crossing = 0;
+  };
+  Reach reach(uint16_t i, const Step& step) const {
+    Reach out;
+    const uint16_t first = place[schedule.peers[step.first]];
+    auto widest = Distance::kSelf;
+    for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
+      const uint16_t reader = schedule.peers[slot];
+      out.hop = std::max<double>(out.hop, costs.hop[pair(i, reader)]);
+      // From the first one: distances are such that no two others are farther apart than the farther of them from it.
+      widest = std::max(widest, distance_in(costs, first, place[reader]));
+    }
+    out.crossing = double{costs.crossing[static_cast<uint32_t>(widest)]};
+    return out;
+  }
+
   void signal(uint16_t i, const Step& step) {
     double busy = 0;
+    const Reach to_all = step.shared_line ? reach(i, step) : Reach{};
     for (uint32_t slot = step.first; slot < step.first + step.count; ++slot) {
       const size_t message = pair(i, schedule.peers[slot]);
       double leaves = step.shared_line ? now[i] + (step.count - 1) * double{costs.poller} : now[i] + busy;
       if (queues) leaves = queues->pass(costs, place[i], place[schedule.peers[slot]], leaves);
-      if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + costs.hop[message];
+      // A line that crosses is as far from its near readers as from the far ones: those take it from them.
+      const double hop = to_all.crossing > 0 ? to_all.hop + to_all.crossing : double{costs.hop[message]};
+      if (programs.partner[slot] != kNoSlot) visible[programs.partner[slot]] = leaves + hop;
       const double before = busy;
       busy = step.shared_line ? std::max<double>(busy, costs.send_busy[message]) : busy + costs.send_busy[message];
       note(slot, now[i] + (step.shared_line ? 0 : before), now[i] + busy);
@@ -132,14 +154,15 @@ struct Clock {
       const double seen = visible[step.first + k];
       arrivals[k] = Arrival{seen - costs.recv_busy[pair(from, i)], seen, from, step.first + k};
     }
-    if (!step.in_order)
+    if (!step.in_order && !exchange)
       std::sort(arrivals, arrivals + step.count, [](const Arrival& a, const Arrival& b) {
         return a.start != b.start ? a.start < b.start : a.from < b.from;
       });
-    const float* busy = costs.ready_read;
-    for (uint32_t k = 0; k < step.count; ++k, busy = costs.recv_busy) {
-      const double before = now[i], kept = busy[pair(arrivals[k].from, i)];
+    bool alone = true;  // no other read has begun before this one
+    for (uint32_t k = 0; k < step.count; ++k) {
+      const double before = now[i], kept = (alone ? costs.ready_read : costs.recv_busy)[pair(arrivals[k].from, i)];
       now[i] = std::max(before + kept, arrivals[k].visible);
+      alone = exchange && k == 0 && now[i] > before + kept;
       note(arrivals[k].slot, std::max(before, now[i] - kept), now[i]);
     }
   }
@@ -175,7 +198,7 @@ int Pricer::price(const uint16_t* place, double* done, double* makespan, Trace* 
 
 int Pricer::price_next(const uint16_t* place, double* done, double* makespan, Trace* trace) {
   std::fill_n(programs_.sent, programs_.slots, false);
-  Clock clock{schedule_, costs_, place, programs_, done, visible_, arrivals_, trace};
+  Clock clock{schedule_, costs_, place, programs_, done, visible_, arrivals_, trace, is_exchange()};
   const auto signal = [&](uint16_t i, uint32_t step) { clock.signal(i, schedule_.steps[step]); };
   const auto wait = [&](uint16_t i, uint32_t step) { clock.wait(i, schedule_.steps[step]); };
   if (is_exchange() && queues_->any) {
@@ -223,6 +246,27 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
   return error;
 }
 
+namespace {
+
+// Does everybody tell others once, and then waits?
+bool has_one_round(const Schedule& schedule) {
+  for (uint32_t i = 0; i < schedule.n; ++i) {
+    const uint32_t first = schedule.begin[i];
+    if (schedule.begin[i + 1] != first + 2 || schedule.steps[first].kind != StepKind::kSignal) return false;
+  }
+  return true;
+}
+
+// A hop and a read.
+double mean_collision(const Costs& costs) {
+  double sum = 0;
+  for (size_t pair = 0; pair < size_t{costs.n} * costs.n; ++pair)
+    sum += double{costs.hop[pair]} + double{costs.ready_read[pair]};
+  return sum / (static_cast<double>(costs.n) * (costs.n - 1));
+}
+
+}  // namespace
+
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode) {
   constexpr uint32_t kSettled = 8, kCounted = 8;  // episodes; the order of leaving repeats itself after one or two
   if (barrier.n != costs.n || barrier.op != Operation::kBarrier) return -EINVAL;
@@ -249,8 +293,10 @@ int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, doub
     error = pricer.price_next(place, done, &now);
   }
   arena.rewind(start);
-  if (!error) *per_episode = (now - settled) / kCounted;
-  return error;
+  if (error) return error;
+  *per_episode = (now - settled) / kCounted;
+  if (has_one_round(barrier)) *per_episode += mean_collision(costs);
+  return 0;
 }
 
 double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch) {

@@ -43,21 +43,79 @@ struct Writer {
     if (i != tree.root) add(tree.parent[i]);
     close();
   }
-  // Signals to the children by shared lines.
+  void close_line() {
+    schedule.steps[steps].shared_line = schedule.steps[steps].count >= 2;
+    close();
+  }
+  // Signals to the children by shared lines, one for those of a group that follow each other.
+  void release_groups(const Tree& tree, const uint16_t* group, uint16_t i) {
+    for (uint16_t c = tree.first[i]; c != kNobody;) {
+      const uint16_t own = group[c];
+      for (open(StepKind::kSignal); c != kNobody && group[c] == own; c = tree.next[c]) add(c);
+      close_line();
+    }
+  }
+  // ... as few as are best.
   void release_children(const Tree& tree, const Costs& costs, uint16_t i) {
     uint32_t children = 0;
     double busy = 0;
-    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c], ++children)
+    auto widest = Distance::kSelf;  // between two children
+    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c], ++children) {
       busy = std::max<double>(busy, costs.send_busy[costs.at(i, c)]);
+      widest = std::max(widest, distance_in(costs, tree.first[i], c));
+    }
+    const double crossing = double{costs.crossing[static_cast<uint32_t>(widest)]};
+    if (crossing > 0 && sides_are_cheaper(tree, costs, widest, busy, crossing, i))
+      return release_sides(tree, costs, widest, i);
     const uint32_t lines = release_lines(children, costs.poller, busy);
     uint16_t c = tree.first[i];
     for (uint32_t line = 0; line < lines; ++line) {
       open(StepKind::kSignal);
       // Evenly, the longer ones last: later lines should wait for no more.
       for (uint32_t left = (children - line + lines - 1) / lines; left > 0; --left, c = tree.next[c]) add(c);
-      schedule.steps[steps].shared_line = schedule.steps[steps].count >= 2;
-      close();
+      close_line();
     }
+  }
+  // Children that are nearer to each other than `far` are one side. visit(first) for the first of each.
+  static bool together(const Costs& costs, Distance far, uint16_t a, uint16_t b) {
+    return a == b || distance_in(costs, a, b) < far;
+  }
+  template <typename Visit>
+  static void for_each_side(const Tree& tree, const Costs& costs, Distance far, uint16_t i, Visit visit) {
+    for (uint16_t first = tree.first[i]; first != kNobody; first = tree.next[first]) {
+      uint16_t before = tree.first[i];
+      while (!together(costs, far, before, first)) before = tree.next[before];
+      if (before == first) visit(first);
+    }
+  }
+  // Is a line for each side, that of the parent's own last, read by all before one that crosses?
+  static bool sides_are_cheaper(const Tree& tree, const Costs& costs, Distance far, double busy, double crossing,
+                                uint16_t i) {
+    double before = 0, split = 0, farthest = 0, own = -1;
+    for_each_side(tree, costs, far, i, [&](uint16_t first) {
+      double hop = 0;
+      for (uint16_t c = first; c != kNobody; c = tree.next[c])
+        if (together(costs, far, first, c)) hop = std::max<double>(hop, costs.hop[costs.at(i, c)]);
+      farthest = std::max(farthest, hop);
+      if (together(costs, far, i, first)) {
+        own = hop;
+      } else {
+        split = std::max(split, before + hop);
+        before += busy;
+      }
+    });
+    if (own >= 0) split = std::max(split, before + own);
+    return split < farthest + crossing;
+  }
+  void release_sides(const Tree& tree, const Costs& costs, Distance far, uint16_t i) {
+    for (const bool own : {false, true})
+      for_each_side(tree, costs, far, i, [&](uint16_t first) {
+        if (together(costs, far, i, first) != own) return;
+        open(StepKind::kSignal);
+        for (uint16_t c = first; c != kNobody; c = tree.next[c])
+          if (together(costs, far, first, c)) add(c);
+        close_line();
+      });
   }
   void with_children(StepKind kind, const Tree& tree, uint16_t i) {
     open(kind);
@@ -66,9 +124,14 @@ struct Writer {
   }
 };
 
-// Any of the three operations: gather up one tree, release down another, either of them absent; with `lines` the
-// release is by shared ones.
-int tree_schedule(Operation op, const Tree* gather, const Tree* release, const Costs* lines, Arena& arena,
+// Are children told by lines that they share, and by which? As few as the costs find best, or by group.
+struct Lines {
+  const Costs* costs = nullptr;
+  const uint16_t* group = nullptr;
+};
+
+// Any of the three operations: gather up one tree, release down another, either of them absent.
+int tree_schedule(Operation op, const Tree* gather, const Tree* release, const Lines& lines, Arena& arena,
                   Schedule* out) {
   const Tree& any = gather ? *gather : *release;
   for (const Tree* tree : {gather, release}) {
@@ -78,8 +141,7 @@ int tree_schedule(Operation op, const Tree* gather, const Tree* release, const C
   Writer writer;
   // Per tree a step towards the parent and one towards the children, or one for each child at most; one step more is
   // opened and never closed.
-  if (int error = writer.make(any.n, op, any.root, (trees * 2 + (lines ? 1 : 0)) * any.n + 1, trees * 2 * any.n, arena))
-    return error;
+  if (int error = writer.make(any.n, op, any.root, (trees * 2 + 1) * any.n + 1, trees * 2 * any.n, arena)) return error;
   for (uint16_t i = 0; i < any.n; ++i) {
     writer.schedule.begin[i] = writer.steps;
     if (gather) {
@@ -88,8 +150,10 @@ int tree_schedule(Operation op, const Tree* gather, const Tree* release, const C
     }
     if (release) {
       writer.with_parent(StepKind::kWait, *release, i);
-      if (lines)
-        writer.release_children(*release, *lines, i);
+      if (lines.group)
+        writer.release_groups(*release, lines.group, i);
+      else if (lines.costs)
+        writer.release_children(*release, *lines.costs, i);
       else
         writer.with_children(StepKind::kSignal, *release, i);
     }
@@ -138,20 +202,29 @@ const char* operation_name(Operation op) {
 }
 
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kBroadcast, nullptr, &tree, nullptr, arena, out);
+  return tree_schedule(Operation::kBroadcast, nullptr, &tree, {}, arena, out);
+}
+
+int lined_broadcast_schedule(const Tree& tree, const uint16_t* group, Arena& arena, Schedule* out) {
+  return tree_schedule(Operation::kBroadcast, nullptr, &tree, {nullptr, group}, arena, out);
 }
 
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kReduce, &tree, nullptr, nullptr, arena, out);
+  return tree_schedule(Operation::kReduce, &tree, nullptr, {}, arena, out);
 }
 
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out) {
-  return tree_schedule(Operation::kBarrier, &gather, &release, nullptr, arena, out);
+  return tree_schedule(Operation::kBarrier, &gather, &release, {}, arena, out);
 }
 
 int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out) {
   if (costs.n != release.n) return -EINVAL;
-  return tree_schedule(Operation::kBarrier, &gather, &release, &costs, arena, out);
+  return tree_schedule(Operation::kBarrier, &gather, &release, {&costs, nullptr}, arena, out);
+}
+
+int lined_barrier_schedule(const Tree& gather, const Tree& release, const uint16_t* group, Arena& arena,
+                           Schedule* out) {
+  return tree_schedule(Operation::kBarrier, &gather, &release, {nullptr, group}, arena, out);
 }
 
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out) {

@@ -43,9 +43,12 @@ struct Schedule {
 int broadcast_schedule(const Tree& tree, Arena& arena, Schedule* out);
 int reduce_schedule(const Tree& tree, Arena& arena, Schedule* out);  // children are waited for in one step, any order
 int barrier_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);  // same root
-// The same, but in the release a participant has few lines that its children share: as many as generate/release.h finds
-// best.
+// The same, but children of one parent poll lines that they share: few, as many as generate/release.h finds best, and
+// for each side of a boundary one of its own where that is cheaper than to cross it.
 int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs& costs, Arena& arena, Schedule* out);
+// ... one for those of a group[child] that follow each other.
+int lined_barrier_schedule(const Tree& gather, const Tree& release, const uint16_t* group, Arena& arena, Schedule* out);
+int lined_broadcast_schedule(const Tree& tree, const uint16_t* group, Arena& arena, Schedule* out);
 // A barrier by one tree in which every participant releases all its children through one line.
 int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
 // A participant that signals two or more in one round does it by a shared line.

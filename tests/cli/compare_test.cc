@@ -310,6 +310,75 @@ TEST(Measured, OfAPaperAreNamedPatternsOnAnyMachine) {
   EXPECT_EQ(text.find("all "), std::string::npos) << text;
 }
 
+// Broadcasts by shared lines, on two sockets of 24: figures of the study that core/cli/broadcast_table.cc names.
+constexpr const char* kBroadcasts = R"({"name": "csx48", "cpu": "Cascade Lake", "sockets": 2, "cores_per_socket": 24,
+  "unit": "us", "rows": [
+    {"configuration": "flat", "ranks": 2, "bytes": 8, "avg_us": 0.26},
+    {"configuration": "flat", "ranks": 24, "bytes": 8, "avg_us": 0.21},
+    {"configuration": "flat", "ranks": 25, "bytes": 8, "avg_us": 0.81},
+    {"configuration": "flat", "ranks": 48, "bytes": 8, "avg_us": 0.72},
+    {"configuration": "dual", "ranks": 48, "bytes": 8, "avg_us": 0.48},
+    {"configuration": "wait,16K,relaxed", "ranks": 48, "bytes": 8, "avg_us": 0.87},
+    {"configuration": "of another kind", "ranks": 48, "bytes": 8, "avg_us": 1},
+    {"configuration": "flat", "ranks": 48, "bytes": 1048576, "avg_us": 207},
+    {"configuration": "clwb", "ranks": 48, "bytes": 1048576, "avg_us": 347},
+    {"configuration": "opt4,8K,wait", "ranks": 48, "bytes": 1048576, "avg_us": 168}]})";
+
+TEST(Measured, BroadcastsByLinesAreOrderedAndCrossTheSocket) {
+  const std::string path = write_file("broadcasts.json", kBroadcasts);
+  const json out = smelt({"compare", "--json", "--measured", path}).json();
+  ASSERT_EQ(out["broadcasts"].size(), 1u);
+  const json& table = out["broadcasts"][0];
+  EXPECT_NE(table["machine"].get<std::string>().find("Cascade Lake"), std::string::npos) << table["machine"];
+  EXPECT_EQ(table["not_priced"], json({"of another kind"}));
+  ASSERT_EQ(table["sizes"].size(), 2u);
+  const json& short_one = table["sizes"][0];
+  // What the model is for: flat inside a socket, and a step of nearly four with the first reader on the other one.
+  for (const char* name : {"growth", "step", "beyond"}) EXPECT_EQ(short_one[name]["within"], true) << short_one[name];
+  EXPECT_TOLD(short_one["step"]["measured"], 0.81 / 0.21);
+  EXPECT_GT(short_one["step"]["predicted"], 3);
+  EXPECT_EQ(short_one["spearman"], 1) << short_one;
+  EXPECT_EQ(table["sizes"][1]["spearman"], 1) << table["sizes"][1];
+  EXPECT_FALSE(table["sizes"][1].contains("step"));
+  // Two ranks are what the cost of a call is taken from.
+  EXPECT_GT(table["call"], 0);
+  const std::string text = smelt({"compare", "--measured", path}).out;
+  for (const char* word : {"csx48", "Cascade Lake", "step: within 25 % at 1 of 1 sizes", "not priced: of another kind"})
+    EXPECT_NE(text.find(word), std::string::npos) << word << '\n' << text;
+  // The costs of another machine.
+  const json other =
+      smelt({"compare", "--json", "--machine", "zoo:intel-xeon-8375c-2x32x2", "--measured", path}).json();
+  EXPECT_NE(other["broadcasts"][0]["machine"].get<std::string>().find("8375C"), std::string::npos);
+}
+
+TEST(Measured, BroadcastTablesRefuseWhatIsNone) {
+  const auto changed = [](auto change, std::vector<std::string> more = {}) {
+    json file = json::parse(kBroadcasts);
+    change(file);
+    std::vector<std::string> words = {"compare"};
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--measured", write_file("bad_broadcasts.json", file.dump())});
+    return smelt(words);
+  };
+  for (const auto& change : std::vector<void (*)(json&)>{
+           [](json& file) { file["unit"] = "ns"; }, [](json& file) { file["sockets"] = 1; },
+           [](json& file) { file["sockets"] = 100; }, [](json& file) { file["cores_per_socket"] = 500; },
+           [](json& file) { file["rows"] = 1; }, [](json& file) { file["rows"][0]["ranks"] = 49; },
+           [](json& file) { file["rows"][0]["bytes"] = 0; }, [](json& file) { file["rows"][0]["avg_us"] = -1; }}) {
+    const Outcome outcome = changed(change);
+    EXPECT_EQ(outcome.code, 2) << outcome.out;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+  const auto nothing = [](json&) {};
+  EXPECT_EQ(changed(nothing).code, 0);
+  EXPECT_EQ(changed(nothing, {"--machine", "zoo:intel-xeon-e5-2690-2x8x2"}).code, 2) << "too few cores";
+  EXPECT_EQ(smelt({"compare", "--machine", "zoo:intel-xeon-e5-2690-2x8x2", "--measured",
+                   from_environment("SMELT_TEST_MEASURED")})
+                .code,
+            2)
+      << "that file has costs of its own";
+}
+
 TEST(Measured, OfAPaperRefusesWhatCannotBePriced) {
   const auto with = [](const std::string& row, const std::string& machine = "zoo:intel-xeon-e5-2690-2x8x2") {
     return smelt(

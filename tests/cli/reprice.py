@@ -7,9 +7,11 @@ import glob, json, os, random, struct, subprocess, sys, tempfile
 
 SMELT = os.environ["SMELT"]
 SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.1, 0.1), "ready_read": (0.5, 0.45)}  # of a hop: near, far
-POLLER, PAPER_POLLER = 0.05, 0.007  # of the mean near hop
+POLLER, PAPER_POLLER = 0.015, 0.007  # of the mean near hop
 # What a message keeps of what its distance shares, of the distance's mean hop
 SERVICE = {"same core": 0, "same last-level cache": 0, "same node": 1 / 40, "same package": 1 / 12, "other package": 1 / 12}
+# What a line costs that is read on both sides, of the distance's mean hop
+CROSSING = {"same core": 0, "same last-level cache": 0, "same node": 0.25, "same package": 0.25, "other package": 0.6}
 DISTANCES = ["self", *SERVICE]
 
 
@@ -24,10 +26,18 @@ def matrix(n, entry):
 class Costs:
     """Of a whole machine; participants are indices into it."""
 
-    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller, place, service):
+    def __init__(self, cpus, hop, send_busy, recv_busy, ready_read, poller, place, service, crossing):
         self.cpus, self.hop, self.send_busy, self.recv_busy, self.ready_read, self.poller = \
             cpus, hop, send_busy, recv_busy, ready_read, poller
         self.place, self.service = place, {name: single(cost) for name, cost in service.items()}
+        self.crossing = {name: single(cost) for name, cost in crossing.items()}
+
+    def reach(self, i, readers):
+        """How long a store of i to one line takes to each of its readers."""
+        far = max((distance_of(self.place[readers[0]], self.place[q]) for q in readers[1:]), key=DISTANCES.index, default="self")
+        crossing = self.crossing.get(far, 0.0)
+        farthest = max(self.hop[i][q] for q in readers)
+        return {q: farthest + crossing if crossing > 0 else self.hop[i][q] for q in readers}
 
     def queues(self, i, j):
         """What a message from i to j passes through, one after the other: (key, how long it keeps it)."""
@@ -53,16 +63,16 @@ def distance_of(a, b):
     return "same package"
 
 
-def typical_service(hop, place):
+def typical(shares, hop, place):
     hops = {}
     for i, a in enumerate(place):
         for j, b in enumerate(place):
             if i != j:
                 hops.setdefault(distance_of(a, b), []).append(hop[i][j])
-    return {name: SERVICE[name] * sum(found) / len(found) for name, found in hops.items()}
+    return {name: single(shares[name]) * single(sum(found) / len(found)) for name, found in hops.items()}
 
 
-NOTHING_QUEUES = dict.fromkeys(SERVICE, 0.0)
+NOTHING = dict.fromkeys(SERVICE, 0.0)
 
 
 def mean_near_hop(hop, llc):
@@ -78,7 +88,7 @@ def shares_of(cpus, hop, place):
     derived = {name: matrix(n, lambda i, j: hop[i][j] * single(near if llc[i] == llc[j] else far))
                for name, (near, far) in SHARES.items()}
     return Costs(cpus, hop, derived["send_busy"], derived["recv_busy"], derived["ready_read"], POLLER * mean_near_hop(hop, llc),
-                 place, NOTHING_QUEUES | typical_service(hop, place))
+                 place, NOTHING | typical(SERVICE, hop, place), NOTHING | typical(CROSSING, hop, place))
 
 
 def reduced(costs):
@@ -86,7 +96,7 @@ def reduced(costs):
     n = len(costs.cpus)
     rest = matrix(n, lambda i, j: max(0.0, costs.hop[i][j] - costs.send_busy[i][j]))
     hop = matrix(n, lambda i, j: costs.hop[i][j] if rest[i][j] > 0 else costs.send_busy[i][j])
-    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller, costs.place, NOTHING_QUEUES)
+    return Costs(costs.cpus, hop, costs.send_busy, rest, rest, costs.poller, costs.place, NOTHING, NOTHING)
 
 
 def from_matrices(data):
@@ -99,13 +109,14 @@ def from_matrices(data):
     node = data.get("numa_node", [0] * n)
     place = [{"core": i, "llc": k, "node": k, "package": k} for i, k in enumerate(node)]
     return {"overlap": shares_of(cpus, hop, place),
-            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node), place, NOTHING_QUEUES)}
+            "paper": Costs(cpus, hop, send, receive, receive, PAPER_POLLER * mean_near_hop(hop, node), place, NOTHING,
+                           NOTHING)}
 
 
 def from_profile(data):
     overlap = Costs([cpu["os"] for cpu in data["cpus"]], *(matrix(len(data["cpus"]), lambda i, j: data[name][i][j]) for name in
                     ("hop", "send_busy", "recv_busy", "ready_read")), data["poller"],
-                    data["cpus"], dict(zip(DISTANCES, data["service"])))
+                    data["cpus"], dict(zip(DISTANCES, data["service"])), dict(zip(DISTANCES, data["crossing"])))
     return {"overlap": overlap, "paper": reduced(overlap)}
 
 
@@ -149,10 +160,11 @@ def programs_of(tree):
     return out
 
 
-def episode(programs, costs, index, now, queue):
+def episode(programs, costs, index, now, exchange):
     """Everybody begins at now[cpu]; when each is done. The shared line is what `shared_line` says and nothing else.
 
-    queue: messages queue for what they share."""
+    exchange: everybody sends at once, so messages queue for what they share; they are read in the step's order, and
+    the second one after the first."""
     now = dict(now)
     place = {cpu: k for k, cpu in enumerate(programs)}
     visible = {}  # (from, to) -> times of the messages, in the order in which they were sent
@@ -171,19 +183,22 @@ def episode(programs, costs, index, now, queue):
                     time = visible[peer, cpu][taken.get((peer, cpu), 0)]
                     taken[peer, cpu] = taken.get((peer, cpu), 0) + 1
                     messages.append((time - costs.recv_busy[index[peer]][index[cpu]], place[peer], peer, time))
-                for k, (_, _, peer, time) in enumerate(sorted(messages)):
-                    kept = (costs.recv_busy if k else costs.ready_read)[index[peer]][index[cpu]]
-                    now[cpu] = max(now[cpu] + kept, time)
+                alone = True
+                for k, (_, _, peer, time) in enumerate(messages if exchange else sorted(messages)):
+                    ready = now[cpu] + (costs.ready_read if alone else costs.recv_busy)[index[peer]][index[cpu]]
+                    now[cpu] = max(ready, time)
+                    alone = exchange and k == 0 and time > ready
                 at[cpu] += 1
         signals = [cpu for cpu, steps in programs.items() if at[cpu] < len(steps) and "signal" in steps[at[cpu]]]
         if not signals:
             break
         cpu = min(signals, key=lambda who: (now[who], place[who]))
         step, busy = programs[cpu][at[cpu]], 0.0
+        reach = costs.reach(index[cpu], [index[peer] for peer in step["signal"]]) if step.get("shared_line") else {}
         for peer in step["signal"]:
-            keeps, hop = costs.send_busy[index[cpu]][index[peer]], costs.hop[index[cpu]][index[peer]]
+            keeps, hop = costs.send_busy[index[cpu]][index[peer]], reach.get(index[peer], costs.hop[index[cpu]][index[peer]])
             leaves = now[cpu] + ((len(step["signal"]) - 1) * single(costs.poller) if step.get("shared_line") else busy)
-            for what, keeps_it in costs.queues(index[cpu], index[peer]) if queue else ():
+            for what, keeps_it in costs.queues(index[cpu], index[peer]) if exchange else ():
                 if keeps_it > 0:
                     leaves = max(leaves, free.get(what, 0.0))
                     free[what] = leaves + keeps_it
@@ -195,7 +210,7 @@ def episode(programs, costs, index, now, queue):
     return now
 
 
-def in_a_loop(programs, costs, index, queue):
+def in_a_loop(programs, costs, index, exchange):
     if len(programs) == 1:
         return 0.0
     if len(programs) == 2 and all([next(iter(step)) for step in steps] == ["signal", "wait"] for steps in programs.values()):
@@ -203,9 +218,12 @@ def in_a_loop(programs, costs, index, queue):
         return (costs.hop[a][b] + costs.hop[b][a] + costs.ready_read[a][b] + costs.ready_read[b][a]) / 4
     now, ends = dict.fromkeys(programs, 0.0), []
     for _ in range(16):
-        now = episode(programs, costs, index, now, queue)
+        now = episode(programs, costs, index, now, exchange)
         ends.append(max(now.values()))
-    return (ends[15] - ends[7]) / 8
+    one_round = all([next(iter(step)) for step in steps] == ["signal", "wait"] for steps in programs.values())
+    pairs = [(index[a], index[b]) for a in programs for b in programs if a != b]
+    collision = sum(costs.hop[i][j] + costs.ready_read[i][j] for i, j in pairs) / len(pairs)
+    return (ends[15] - ends[7]) / 8 + (collision if one_round else 0)
 
 
 def barrier_bound(programs, costs, index):
@@ -237,8 +255,8 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     what = f"{os.path.basename(machine)} {op} {pattern} {model}"
     assert cpus is None or list(programs) == list(cpus), what
     index = {cpu: costs.cpus.index(cpu) for cpu in programs}
-    queue = op == "barrier" and "root" not in tree
-    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0), queue).values())
+    exchange = op == "barrier" and "root" not in tree
+    found = max(episode(programs, costs, index, dict.fromkeys(programs, 0.0), exchange).values())
     assert close(found, tree["predicted"]), f"{what}: {found}, not {tree['predicted']}"
     assert tree["bound"] <= tree["predicted"] * (1 + 1e-5), what
     counts["priced"] += 1
@@ -246,7 +264,7 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     if op != "barrier":
         assert "predicted_in_a_loop" not in tree, what
         return
-    loop = in_a_loop(programs, costs, index, queue)
+    loop = in_a_loop(programs, costs, index, exchange)
     assert close(loop, tree["predicted_in_a_loop"]), f"{what}, in a loop: {loop}, not {tree['predicted_in_a_loop']}"
     counts["loops"] += 1
     if len(programs) <= 32:

@@ -130,8 +130,8 @@ wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SME
 
 # --- forced patterns, as if every rank had a CPU and as it is
 
-for pattern in sequential binary binomial mst knomial:3 all-to-all dissemination dissemination:2 hybrid cluster \
-  adaptive-sorted; do
+for pattern in sequential binary binomial mst knomial:3 line:0 line:1 relay:1 all-to-all dissemination dissemination:2 \
+  hybrid cluster adaptive-sorted; do
   for n in $([ "$length" = --full ] && echo 3 8) 5; do
     ok "SMELT_PATTERN=$pattern: barrier and mixed, $n ranks" $n -x SMELT_CPUS=64 -x SMELT_PATTERN=$pattern barrier \
       --light --rounds 400 --mixed 1500

@@ -138,8 +138,8 @@ with tempfile.TemporaryDirectory() as folder:
         return re.sub(r"drawn by smelt draw[^<]*", "", text)
 
     picture = pathlib.Path(folder) / "tree.svg"
-    done = subprocess.run([smelt, "draw", "tree", "--machine", "zoo:intel-xeon-e5-2670v2-2x10", "--op", "broadcast",
-                           "-o", str(picture)], capture_output=True, text=True)
+    done = subprocess.run([smelt, "draw", "tree", "--machine", "zoo:intel-xeon-e5-2670v2-2x10", "--op", "broadcast", "--pattern",
+                           "optimised", "-o", str(picture)], capture_output=True, text=True)
     check(done.returncode == 0, f"tree.svg: {done}")
     committed = root / "docs/tree.svg"
     if os.environ.get("SMELT_RENEW_EXAMPLES"):

@@ -17,6 +17,7 @@ Costs ProfileImage::costs() const {
   costs.core = core.data();
   costs.package = package.data();
   std::copy_n(header.service, kDistances, costs.service);
+  std::copy_n(header.crossing, kDistances, costs.crossing);
   return costs;
 }
 

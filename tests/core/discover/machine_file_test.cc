@@ -184,7 +184,7 @@ TEST_F(MachineFileTest, BadProfilesAreRefused) {
     return text.replace(at, from.size(), to);
   };
   expect_refused(with("smelt machine profile", "other"), "\"format\"");
-  expect_refused(with("\"version\": 5", "\"version\": 2"), "format version 2, this Smelt reads 5; export it anew");
+  expect_refused(with("\"version\": 6", "\"version\": 2"), "format version 2, this Smelt reads 6; export it anew");
   expect_refused(with("\"os\": 1", "\"os\": 0"), "do not ascend");
   expect_refused(with("\"os\": 1", "\"os\": -1"), "\"os\" of CPU 1");
   expect_refused(with("\"package\": 1", "\"package\": 99999"), "\"package\" of CPU 2");

@@ -252,7 +252,8 @@ void expect_no_pattern_better(const Costs& costs, Direction direction, int root,
                               const std::string& where) {
   const Operation op = direction == Direction::kBroadcast ? Operation::kBroadcast : Operation::kReduce;
   for (const PatternInfo& info : pattern_registry()) {
-    if (!info.tree) continue;
+    // By lines that several poll a broadcast may be cheaper than by any tree of messages.
+    if (!info.tree || (is_by_lines(info) && op == Operation::kBroadcast)) continue;
     std::vector<uint32_t> arguments{info.default_argument};
     if (info.argument) arguments = {1, 2, 3, 4, 8};
     for (uint32_t argument : arguments) {

@@ -146,6 +146,14 @@ TEST_P(GroupPatterns, EveryOne) {
   }
 }
 
+// Lines for every kind of group: a root's second one is used from so many participants on that two packages have some.
+TEST_P(GroupPatterns, Lines) {
+  for (const char* const name : {"line:1", "line:2", "relay:1"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(failures(GetParam(), name, std::string(name) + ", predicted", std::string(", ") + name), 0);
+  }
+}
+
 TEST_P(GroupPatterns, TheCheapest) { EXPECT_EQ(failures(GetParam(), "best", "", ""), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Processes, GroupPatterns, testing::Values(3u, 4u, 5u, 7u, 8u, 16u, 33u, 64u),

@@ -85,6 +85,9 @@ TEST_F(CostModel, SanityLooksAtEveryField) {
   bad.poller = -1;
   EXPECT_FALSE(costs_are_sane(bad));
   bad = good;
+  bad.crossing[5] = std::nanf("");
+  EXPECT_FALSE(costs_are_sane(bad));
+  bad = good;
   const float not_a_number[9] = {0, 0, 0, 0, 0, 0, 0, std::nanf(""), 0};
   bad.recv_busy = not_a_number;
   EXPECT_FALSE(costs_are_sane(bad));
@@ -123,6 +126,7 @@ TEST_F(CostModel, PaperCostsKeepHopAndSend) {
     ASSERT_EQ(paper_costs(overlap, own, &paper), 0);
     EXPECT_TRUE(costs_are_sane(paper)) << machine;
     for (float service : paper.service) EXPECT_EQ(service, 0) << "nothing queues in the paper's model";
+    for (float crossing : paper.crossing) EXPECT_EQ(crossing, 0);
     for (size_t at = 0; at < size_t{paper.n} * paper.n; ++at) {
       ASSERT_EQ(paper.hop[at], overlap.hop[at]) << machine;
       ASSERT_EQ(paper.send_busy[at], overlap.send_busy[at]) << machine;
@@ -148,7 +152,9 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
     for (uint32_t d = 0; d < kDistances; ++d) {
       EXPECT_EQ(additive.service[d], 0) << machine;
       const bool link = pairs > 0 && d == static_cast<uint32_t>(Distance::kOther);
-      EXPECT_NEAR(overlap.service[d], link ? between / pairs / 12 : 0, 1e-3 * between / std::max(pairs, 1u)) << machine;
+      const double rounding = 1e-3 * between / std::max(pairs, 1u);
+      EXPECT_NEAR(overlap.service[d], link ? between / pairs / 12 : 0, rounding) << machine;
+      EXPECT_NEAR(overlap.crossing[d], link ? 0.6 * between / pairs : 0, rounding) << machine;
     }
     for (uint32_t i = 0; i < overlap.n; ++i) {
       for (uint32_t j = 0; j < overlap.n; ++j) {

@@ -97,6 +97,7 @@ TEST_F(ProfileFile, WhatIsMeasuredBesideTheMatricesIsLoaded) {
   ASSERT_EQ(profile.header.queues, 1u);
   EXPECT_EQ(profile.queues[0].line[4], 248);
   EXPECT_EQ(profile.costs.service[4], 2) << "by distance";
+  EXPECT_EQ(profile.costs.crossing[5], 15);
   EXPECT_EQ(profile.costs.core, profile.core);
   EXPECT_EQ(profile.costs.package, profile.package);
   ASSERT_EQ(profile.header.distances, 2u);
@@ -206,14 +207,14 @@ TEST_F(ProfileFile, ARefusalSaysToCalibrateWhereNoFileWasNamed) {
 }
 
 TEST_F(ProfileFile, OfAnotherVersionIsRefused) {
-  for (uint32_t version : {1u, 2u, 3u, 4u, kProfileVersion + 1}) {
+  for (uint32_t version : {1u, 2u, 3u, 4u, 5u, kProfileVersion + 1}) {
     packed.header().version = version;
     expect_refused(load_bytes(packed.bytes), -EINVAL, "format version");
   }
   // Other versions have headers of other sizes.
   packed.header().version = 2;
   expect_refused(load_bytes(packed.bytes.substr(0, sizeof(PackedHeader) - 16)), -EINVAL,
-                 "format version 2, this Smelt reads 5");
+                 "format version 2, this Smelt reads 6");
 }
 
 TEST_F(ProfileFile, OfAnotherByteOrderIsRefused) {
@@ -351,6 +352,7 @@ TEST_F(ProfileFile, UnbelievableMeasurementsAreRefused) {
       {"queues is not a cost", [](Packed& p) { p.queues()[0].line[8] = -1; }},
       {"queues is not a cost", [](Packed& p) { p.queues()[0].service = kInfinity; }},
       {"header is not a cost", [](Packed& p) { p.header().service[5] = -1; }},
+      {"header is not a cost", [](Packed& p) { p.header().crossing[5] = kInfinity; }},
       {"header is not a cost", [](Packed& p) { p.header().all_to_all = kInfinity; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].gather[5] = 1e9f; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].scatter[0] = -kInfinity; }},

@@ -58,8 +58,8 @@ TEST(Formats, JsonIsAsItWas) {
 
 TEST(Formats, PackedIsAsItWas) {
   const Packed packed = sample();
-  ASSERT_EQ(packed.bytes.size(), 1952u);
-  EXPECT_EQ(fnv1a(packed.bytes.data(), packed.bytes.size()), 0x216d75119e5ff0e7);
+  ASSERT_EQ(packed.bytes.size(), 1976u);
+  EXPECT_EQ(fnv1a(packed.bytes.data(), packed.bytes.size()), 0x56ad8ce2bca0933e);
   const std::vector<std::byte> again = profile_from_json(golden_json(), "golden").pack();
   EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(again.data()), again.size()), packed.bytes);
   Profile profile;

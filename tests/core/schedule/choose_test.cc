@@ -124,6 +124,32 @@ TEST(Best, ABarrierOfFewInOneCacheIsAllToAll) {
   }
 }
 
+// A broadcast in one cache goes by one line, on two packages by a line for each; where messages go through queues by
+// neither.
+TEST(Best, ABroadcastGoesByLinesWhereItMay) {
+  MappedArena arena(kBlockBytes);
+  SearchEffort by_messages;
+  by_messages.lines = false;
+  for (const bool many : {false, true}) {  // of many only what wins is tried
+    const uint32_t n = many ? 48 : 8;
+    const Costs one = make_machine("m", 1, n, 60, 60, 0, 1).overlap(arena);
+    const Costs two = make_machine("m", 2, n, 60, 300, 0, 1).overlap(arena);
+    Choice best;
+    char text[40];
+    ASSERT_EQ(choose_best(Operation::kBroadcast, 0, one, arena, &best), 0);
+    EXPECT_STREQ(best.pattern.info->name, "line");
+    EXPECT_EQ(best.schedule.begin[1], 1u) << "one line";
+    ASSERT_EQ(choose_best(Operation::kBroadcast, 0, two, arena, &best), 0);
+    pattern_text(best.pattern, text, sizeof text);
+    EXPECT_STREQ(text, "line:1") << "packages of one cache each";
+    EXPECT_EQ(best.schedule.begin[1], 2u) << "a line for each";
+    for (uint32_t i = 1; i < 2 * n; ++i) EXPECT_EQ(best.schedule.steps[best.schedule.begin[i]].kind, StepKind::kWait);
+    ASSERT_EQ(choose_best(Operation::kBroadcast, 0, two, arena, &best, by_messages), 0);
+    EXPECT_FALSE(is_by_lines(*best.pattern.info));
+    ASSERT_EQ(choose_best(Operation::kBarrier, -1, two, arena, &best, by_messages), 0) << "barriers keep theirs";
+  }
+}
+
 TEST(Best, ARootThatDoesNotExistIsRefusedForTrees) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 1, 4, 57, 57, 0, 1).overlap(arena);
@@ -131,7 +157,7 @@ TEST(Best, ARootThatDoesNotExistIsRefusedForTrees) {
   EXPECT_EQ(choose_best(Operation::kBroadcast, 4, costs, arena, &best), -EINVAL);
 }
 
-// No tree of the registry is cheaper than the one that is searched for, whatever the operation.
+// No tree of messages in the registry is cheaper than the one that is searched for, whatever the operation.
 TEST(Optimised, IsNeverAboveAnotherTree) {
   SearchEffort effort;
   effort.moves = 2000;
@@ -145,7 +171,7 @@ TEST(Optimised, IsNeverAboveAnotherTree) {
         ASSERT_EQ(build(pattern("optimised"), op, -1, costs, arena, &optimised, effort), 0) << machine;
         EXPECT_TRUE(is_correct(optimised.schedule)) << machine;
         for (const PatternInfo& info : pattern_registry()) {
-          if (!info.tree) continue;
+          if (!info.tree || (is_by_lines(info) && op == Operation::kBroadcast)) continue;
           char* const inner = arena.mark();
           Choice other;
           ASSERT_EQ(build({&info, info.default_argument}, op, -1, costs, arena, &other), 0);
@@ -225,7 +251,7 @@ TEST(Bound, NothingIsBelow) {
         char* const mark = arena.mark();
         Choice best;
         ASSERT_EQ(choose_best(op, -1, costs, arena, &best), 0);
-        const double bound = price_bound(costs, op, -1, arena);
+        const double bound = price_bound(costs, op, -1, arena, {}, true);
         EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine << ", " << operation_name(op);
         if (best.predicted > 0) {
           EXPECT_GT(bound, 0) << machine;

@@ -251,6 +251,13 @@ void expect_correct(const Costs& costs, int root, const std::string& where) {
       EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what << " reduce";
       ASSERT_EQ(barrier_schedule(tree, tree, arena, &schedule), 0) << what;
       EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what << " barrier";
+      if (!is_by_lines(info)) continue;
+      std::vector<uint16_t> group(costs.n);
+      number_line_groups(costs, argument, group.data());
+      ASSERT_EQ(lined_broadcast_schedule(tree, group.data(), arena, &schedule), 0) << what;
+      EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what << " broadcast by lines";
+      ASSERT_EQ(lined_barrier_schedule(tree, tree, group.data(), arena, &schedule), 0) << what;
+      EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what << " barrier by lines";
     }
   }
 }

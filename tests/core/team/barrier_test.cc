@@ -75,7 +75,8 @@ unsigned rounds_for(unsigned n) {
 }
 
 std::vector<std::string> barrier_patterns(unsigned n) {
-  std::vector<std::string> names = {"best", "knomial:2", "knomial:3", "dissemination:2", "dissemination:3"};
+  std::vector<std::string> names = {"best",   "knomial:2", "knomial:3", "dissemination:2", "dissemination:3",
+                                    "line:1", "relay:1"};
   for (unsigned i = 0; smelt_pattern_name(i); ++i)
     if (n == 2 || std::string(smelt_pattern_name(i)) != "pair") names.push_back(smelt_pattern_name(i));
   return names;
