@@ -28,7 +28,11 @@ hot_case() {
 echo "$versions" >"$scratch/versions"
 while read -r version folder; do
   for what in $cases; do
-    # libomp 16 asserts something in children of fork, by itself.
+    # libomp 16 asserts something in children of fork by itself, now and then.
+    if [ "$version $what" = "16 children" ]; then
+      skips "libomp $version: $what"
+      continue
+    fi
     if ! env LD_LIBRARY_PATH="$folder" OMP_WAIT_POLICY=passive timeout 60 "$programs/parked" "$what" >"$output" 2>&1; then
       skips "libomp $version: $what fails by itself"
       continue
