@@ -44,13 +44,13 @@ sizes="3 4 5 7 8 16 33 64"
 all "the cheapest" best large "$sizes" SMELT_PATTERN=best
 # bad never is the cheapest: it can only come from the profile, which is of another machine: nobody may look whether it still holds.
 all "what won, says the profile" bad winners "$sizes" SMELT_PATTERN=best SMELT_CANARY=0
-fork='(binary|fibonacci|binomial|knomial:[0-9]+|mst|cluster|adaptive|adaptive-sorted|optimised) '
+fork='(binary|fibonacci|binomial|knomial:[0-9]+|mst|cluster|adaptive|adaptive-sorted|optimised|line(:[0-9]+)?|relay(:[0-9]+)?) '
 all "fork and join by trees" best busy "8 16 33 64" SMELT_PATTERN=best
 fork=
 cold=yes
 all "barriers alone, libgomp forks" best large "3 8 16" SMELT_HOT_TEAM=0
 cold=no
-for pattern in hierarchical:1 spread:3 hybrid adaptive-sorted; do
+for pattern in hierarchical:1 spread:3 hybrid adaptive-sorted relay:2 line:1; do
   all "$pattern, asleep" "$pattern" large "3 8 16" "SMELT_PATTERN=$pattern" SMELT_WAIT=sleep
 done
 

@@ -32,7 +32,7 @@ last=$((seed + ${STRESS_SEEDS:-48} - 1))
 while [ "$seed" -le "$last" ]; do
   machine=$(pick "$seed" large small large crowd)
   waiting=$(pick $((seed / 4)) SMELT_SPIN_US=20 SMELT_WAIT=sleep OMP_WAIT_POLICY=passive SMELT_YIELD_US=20)
-  pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised)
+  pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised relay:1 line)
   # Where each believes to have a CPU, but has none, none may spin as long as it would with one.
   short=
   [ "$machine" = crowd ] || short=SMELT_SPIN_US=20

@@ -41,7 +41,7 @@ while [ "$seed" -le "$last" ]; do
   fi
   machine=$(pick "$seed" large small large crowd)
   waiting=$(pick $((seed / 4)) SMELT_SPIN_US=20 SMELT_WAIT=sleep SMELT_CANARY=0 SMELT_YIELD_US=20)
-  pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised)
+  pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised relay:1 line)
   short=
   [ "$machine" = crowd ] || short=SMELT_SPIN_US=20
   most=32
