@@ -40,7 +40,9 @@ while read -r version folder; do
     hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- "$what"
   done
   for how in $ends; do hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- ends $how; done
-  check_under "libomp $version: what a program may do" 0 "$hot" $under LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 "$programs/hot"
+  # It forks, too.
+  [ "$version" = 16 ] ||
+    check_under "libomp $version: what a program may do" 0 "$hot" $under LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 "$programs/hot"
 done <"$scratch/versions"
 
 for what in $cases; do
