@@ -186,7 +186,7 @@ static const Figure figures[] = {{"barrier", barrier, 2000},     {"barrier-skewe
                                  {"single", single, 1500},       {"copyprivate", copyprivate, 1000},
                                  {"reduction", reduction, 1000}, {"dynamic", dynamic, 200},
                                  {"nested", nested, 2000},       {"tasks", tasks, 20},
-                                 {"task loop", task_loop, 20},   {0}};
+                                 {"task-loop", task_loop, 20},   {0}};
 
 static int measure(const char* name) {
   expect(team(), 2, "threads of a team");
