@@ -68,7 +68,7 @@ Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, 
       put_back(*team_of(smelt_gomp_position), task, me);
       return nullptr;
     }
-    task->data = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(task->large) + align - 1) & ~(align - 1));
+    task->data = reinterpret_cast<void*>(aligned(reinterpret_cast<uintptr_t>(task->large), align));
   }
   // Relaxed: published by the deque.
   task->parent.store(parent, std::memory_order_relaxed);
@@ -354,7 +354,7 @@ void call_libgomp(const MakeCall& c, const void* caller) {
 void call_bounded(MakeCall c, const void* caller) {
   const auto align = static_cast<uintptr_t>(c.task.align);
   const auto room = reinterpret_cast<uintptr_t>(__builtin_alloca(static_cast<size_t>(c.task.size) + align));
-  void* const data = reinterpret_cast<void*>((room + align - 1) & ~(align - 1));
+  void* const data = reinterpret_cast<void*>(aligned(room, align));
   construct_arguments(data, c.task);
   c.task = {c.task.function, data, nullptr, c.task.size, c.task.align};
   c.deferred = false;

@@ -5,6 +5,9 @@
 
 namespace smelt::gomp {
 
+// The next multiple of a power of two.
+inline uintptr_t aligned(uintptr_t at, uintptr_t align) { return (at + align - 1) & ~(align - 1); }
+
 struct TaskCall {
   GompFunction function;
   void* data;

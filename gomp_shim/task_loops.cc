@@ -81,18 +81,17 @@ void run_range(Position& position, Range& range);
 
 void run_arguments(void* arguments) {
   auto& range = *static_cast<Range*>(arguments);
-  const auto align = static_cast<size_t>(range.task.align);
-  range.task.data = static_cast<char*>(arguments) + ((sizeof range + align - 1) & ~(align - 1));
+  range.task.data = static_cast<char*>(arguments) + aligned(sizeof range, static_cast<size_t>(range.task.align));
   run_range(smelt_gomp_position, range);
 }
 
 // A task of those that begin with number `first`.
 [[gnu::noinline]] void offer(const Range& range, GompUll first) {
   const auto align = std::max(static_cast<size_t>(range.task.align), alignof(Range));
-  const size_t offset = (sizeof range + align - 1) & ~(align - 1);
+  const size_t offset = aligned(sizeof range, align);
   const size_t size = offset + static_cast<size_t>(range.task.size);
   const auto room = reinterpret_cast<uintptr_t>(__builtin_alloca(size + align));
-  auto* const arguments = reinterpret_cast<char*>((room + align - 1) & ~(align - 1));
+  auto* const arguments = reinterpret_cast<char*>(aligned(room, align));
   Range part = range;
   part.next = first;
   part.task.align = static_cast<long>(align);

@@ -171,7 +171,7 @@ TEST_F(MembersOfProcesses, StoppedOnesAreTakenOutAndComeAgain) {
   diaries.check(nullptr);
 }
 
-// All members are dead: who comes next is alone, at whatever place.
+// All members are dead: the next one to come is alone, at whatever place.
 TEST_F(MembersOfProcesses, TheirPlacesAreTakenAgain) {
   smelt_member_ticket ticket;
   const Membership membership = for_processes(3, 16, 8, &ticket);
