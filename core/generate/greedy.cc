@@ -21,7 +21,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <span>
 
 namespace smelt {
 
@@ -50,22 +52,68 @@ struct Sums {
   uint32_t members;
 };
 
+// Where a[i] + b[i] is least, the first such i. Four chains of four numbers each: one alone would wait for itself.
+uint32_t least_sum(const float* a, const float* b, uint32_t n) {
+  using Floats [[gnu::vector_size(16)]] = float;
+  using Numbers [[gnu::vector_size(16)]] = int32_t;
+  constexpr uint32_t kLanes = 4, kChains = 4, kStep = kLanes * kChains;
+  Floats least[kChains];
+  Numbers best[kChains];
+  for (uint32_t k = 0; k < kChains; ++k) {
+    least[k] = Floats{} + HUGE_VALF;
+    best[k] = Numbers{};
+  }
+  Numbers at = {0, 1, 2, 3};
+  uint32_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < kChains; ++k) {
+      Floats x, y;
+      std::memcpy(&x, a + i + k * kLanes, sizeof x);
+      std::memcpy(&y, b + i + k * kLanes, sizeof y);
+      x += y;
+      const Numbers less = x < least[k];
+      least[k] = less ? x : least[k];
+      best[k] = less ? at : best[k];
+      at += kLanes;
+    }
+  }
+  float value = HUGE_VALF;
+  uint32_t found = 0;
+  for (uint32_t k = 0; k < kStep; ++k) {
+    const float sum = least[k / kLanes][k % kLanes];
+    const auto index = static_cast<uint32_t>(best[k / kLanes][k % kLanes]);
+    if (sum > value || (sum == value && index >= found)) continue;
+    value = sum;
+    found = index;
+  }
+  for (; i < n; ++i) {
+    if (a[i] + b[i] >= value) continue;
+    value = a[i] + b[i];
+    found = i;
+  }
+  return found;
+}
+
 struct Greedy {
   const TreeProblem& problem;
   const Levels& levels;
   const GroupNeeds& needs;
   GreedyWeights weights;
-  uint16_t* choice;  // [n] whom an informed one would tell next
-  uint16_t* told;    // [n] the informed, in that order
-  double* ahead;     // [n] look-ahead; infinite for the informed
-  bool* entered;     // [levels][n] by group
-  double* ready;     // [n] when an informed one can send next
-  double* promise;   // [n] of its choice: edge + look-ahead
+  float* ahead;   // [n] look-ahead; infinite for the informed
+  bool* entered;  // [levels][n] by group
+  // Of the informed, in that order:
+  uint16_t* told;    // [n]
+  uint16_t* choice;  // [n] whom each would tell next
+  float* ready;      // [n] when it can send next
+  float* promise;    // [n] of its choice: edge + look-ahead
   uint32_t count = 0;
 
-  bool complete() const { return choice && told && ahead && entered && ready && promise; }
+  bool complete() const { return ahead && entered && told && choice && ready && promise; }
 
-  double look_ahead(uint16_t c) const {
+  const float* edges_of(uint32_t k) const { return problem.edge + size_t{told[k]} * problem.n; }
+
+  float look_ahead(uint16_t c) const {
     // Neither the first level nor the last has groups that wait for being entered.
     float waiting = 0;
     for (uint32_t i = 1; weights.urgency > 0 && i + 1 < levels.count; ++i) {
@@ -75,51 +123,42 @@ struct Greedy {
     return weights.look_ahead * needs.local_edge[c] - weights.urgency * waiting;
   }
 
-  void choose(uint16_t v) {
-    const float* const edge = problem.edge + size_t{v} * problem.n;
-    uint16_t best = 0;
-    double least = edge[0] + ahead[0];
-    for (uint16_t c = 1; c < problem.n; ++c) {
-      const double score = edge[c] + ahead[c];
-      if (score >= least) continue;
-      best = c;
-      least = score;
-    }
-    choice[v] = best;
-    promise[v] = least;
+  void choose(uint32_t k) {
+    const float* const edge = edges_of(k);
+    const uint32_t best = least_sum(edge, ahead, problem.n);
+    choice[k] = static_cast<uint16_t>(best);
+    promise[k] = edge[best] + ahead[best];
   }
 
-  void tell(uint16_t c, double when) {
-    ahead[c] = HUGE_VAL;
+  void tell(uint16_t c, float when) {
+    ahead[c] = HUGE_VALF;
     for (uint32_t i = 1; i + 1 < levels.count; ++i) {
       const uint16_t* const group = levels.level[i].of;
       bool& in = entered[size_t{i} * problem.n + group[c]];
       if (in) continue;
       in = true;
       for (uint16_t w = 0; w < problem.n; ++w) {
-        if (group[w] == group[c] && ahead[w] != HUGE_VAL) ahead[w] = look_ahead(w);
+        if (group[w] == group[c] && ahead[w] != HUGE_VALF) ahead[w] = look_ahead(w);
       }
     }
-    ready[c] = when;
-    told[count++] = c;
-    if (count < problem.n) choose(c);
+    told[count] = c;
+    ready[count] = when;
+    ++count;
+    if (count < problem.n) choose(count - 1);
   }
 
   void grow(Tree& tree) {
     for (uint16_t c = 0; c < problem.n; ++c) ahead[c] = look_ahead(c);
     tell(tree.root, 0);
     while (count < problem.n) {
-      uint16_t from = told[0];
-      for (uint32_t i = 1; i < count; ++i) {
-        if (ready[told[i]] + promise[told[i]] < ready[from] + promise[from]) from = told[i];
-      }
-      const uint16_t to = choice[from];
-      if (promise[from] != problem.edge_of(from, to) + ahead[to]) {
-        choose(from);
+      const uint32_t k = least_sum(ready, promise, count);
+      const uint16_t from = told[k], to = choice[k];
+      if (promise[k] != edges_of(k)[to] + ahead[to]) {
+        choose(k);
         continue;
       }
-      const double start = ready[from];
-      ready[from] += problem.busy_of(from, to);
+      const float start = ready[k];
+      ready[k] += problem.busy_of(from, to);
       append_child(tree, from, to);
       tell(to, start + problem.edge_of(from, to));
     }
@@ -135,27 +174,29 @@ int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena,
   char* const scratch = arena.mark();
   auto* sums = arena.make<Sums>(n);
   auto* heap = arena.make<double>(n);
-  if (!out->time || !out->local_edge || !sums || !heap) {
+  auto* members = arena.make<uint16_t>(n);  // by group
+  auto* first = arena.make<uint16_t>(n + 1);
+  if (!out->time || !out->local_edge || !sums || !heap || !members || !first) {
     arena.rewind(start);
     return -ENOMEM;
   }
   for (uint32_t i = 1; i + 1 < levels.count; ++i) {
-    const uint16_t* const group = levels.level[i].of;
-    std::fill_n(sums, n, Sums{});
-    for (uint32_t v = 0; v < n; ++v) {
-      Sums& sum = sums[group[v]];
-      ++sum.members;
-      double edges = 0;
-      uint32_t others = 0;
-      for (uint32_t c = 0; c < n; ++c) {
-        if (c == v || group[c] != group[v]) continue;
-        edges += problem.edge_of(v, c);
-        sum.busy += problem.busy_of(v, c);
-        ++others;
+    const Grouping& level = levels.level[i];
+    list_members(level, n, members, first);
+    for (uint32_t k = 0; k < level.count; ++k) {
+      Sums& sum = sums[k] = {0, 0, static_cast<uint32_t>(first[k + 1] - first[k])};
+      const std::span group(members + first[k], sum.members);
+      for (const uint16_t v : group) {
+        double edges = 0;
+        for (const uint16_t c : group) {
+          if (c == v) continue;
+          edges += problem.edge_of(v, c);
+          sum.busy += problem.busy_of(v, c);
+        }
+        sum.edge += edges;
+        // The last level to write it is the clusters.
+        out->local_edge[v] = sum.members > 1 ? static_cast<float>(edges / (sum.members - 1)) : 0;
       }
-      sum.edge += edges;
-      out->local_edge[v] =
-          others ? static_cast<float>(edges / others) : 0;  // the last level to write it is the clusters
     }
     for (uint32_t k = 0; k < levels.level[i].count; ++k) {
       const double pairs = std::max(1.0, static_cast<double>(sums[k].members) * (sums[k].members - 1));
@@ -175,12 +216,12 @@ int greedy_tree(const TreeProblem& problem, const Levels& levels, const GroupNee
                 levels,
                 needs,
                 weights,
-                arena.make<uint16_t>(n),
-                arena.make<uint16_t>(n),
-                arena.make<double>(n),
+                arena.make<float>(n),
                 arena.make<bool>(size_t{kMostLevels} * n),
-                arena.make<double>(n),
-                arena.make<double>(n)};
+                arena.make<uint16_t>(n),
+                arena.make<uint16_t>(n),
+                arena.make<float>(n),
+                arena.make<float>(n)};
   const bool fits = greedy.complete();
   if (fits) {
     std::fill_n(out->parent, n, kNobody);

@@ -23,26 +23,46 @@ struct SpanningTree {
   uint16_t* order;    // [n] in which they came in
   float* length;      // [n] of the edge to `nearest`
   float* sorted;      // [n] the same, sorted, from 1 on
-  bool* done;         // [n]
+  float* both;        // [n * n] the dearer of the two directions
+  uint16_t* outside;  // [n] those that are not in yet, in ascending order
 
-  bool complete() const { return nearest && order && length && sorted && done; }
+  bool complete() const { return nearest && order && length && sorted && both && outside; }
+
+  // By tiles: one of the two is read by columns.
+  void take_dearer(const TreeProblem& problem) {
+    constexpr uint32_t kTile = 16;
+    const uint32_t n = problem.n;
+    for (uint32_t above = 0; above < n; above += kTile) {
+      for (uint32_t left = above; left < n; left += kTile) {
+        for (uint32_t v = above; v < std::min(above + kTile, n); ++v) {
+          for (uint32_t c = left; c < std::min(left + kTile, n); ++c) {
+            const float dearer = std::max(problem.edge_of(v, c), problem.edge_of(c, v));
+            both[size_t{v} * n + c] = both[size_t{c} * n + v] = dearer;
+          }
+        }
+      }
+    }
+  }
 
   void grow(const TreeProblem& problem) {
     const uint32_t n = problem.n;
+    take_dearer(problem);
     std::fill_n(length, n, HUGE_VALF);
     length[0] = -1;  // no edge, and sorted first
+    for (uint32_t i = 0; i < n; ++i) outside[i] = static_cast<uint16_t>(i);
     for (uint32_t k = 0; k < n; ++k) {
-      uint32_t v = n;
-      for (uint32_t w = 0; w < n; ++w) {
-        if (!done[w] && (v == n || length[w] < length[v])) v = w;
-      }
-      done[v] = true;
-      order[k] = static_cast<uint16_t>(v);
-      for (uint32_t c = 0; c < n; ++c) {
-        const float both = std::max(problem.edge_of(v, c), problem.edge_of(c, v));
-        if (done[c] || both >= length[c]) continue;
-        length[c] = both;
-        nearest[c] = static_cast<uint16_t>(v);
+      const uint32_t left = n - k;
+      uint32_t at = 0;
+      for (uint32_t i = 1; i < left; ++i) at = length[outside[i]] < length[outside[at]] ? i : at;
+      const uint16_t v = outside[at];
+      order[k] = v;
+      std::copy(outside + at + 1, outside + left, outside + at);
+      const float* const row = both + size_t{v} * n;
+      for (uint32_t i = 0; i + 1 < left; ++i) {
+        const uint16_t c = outside[i];
+        if (row[c] >= length[c]) continue;
+        length[c] = row[c];
+        nearest[c] = v;
       }
     }
     std::copy_n(length, n, sorted);
@@ -63,13 +83,23 @@ struct SpanningTree {
 
 }  // namespace
 
+void list_members(const Grouping& grouping, uint32_t n, uint16_t* members, uint16_t* first) {
+  std::fill_n(first, grouping.count + 1, uint16_t{0});
+  for (uint32_t v = 0; v < n; ++v) ++first[grouping.of[v] + 1];
+  for (uint32_t k = 0; k < grouping.count; ++k) first[k + 1] = static_cast<uint16_t>(first[k + 1] + first[k]);
+  // Filled from the front, which moves every start to its end, and back again.
+  for (uint32_t v = 0; v < n; ++v) members[first[grouping.of[v]]++] = static_cast<uint16_t>(v);
+  for (uint32_t k = grouping.count; k > 0; --k) first[k] = first[k - 1];
+  first[0] = 0;
+}
+
 int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {
   const uint32_t n = problem.n;
   char* const start = arena.mark();
   auto* numbers = arena.make<uint16_t>(size_t{kMostLevels} * n);
   char* const scratch = arena.mark();
-  SpanningTree tree{arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<float>(n), arena.make<float>(n),
-                    arena.make<bool>(n)};
+  SpanningTree tree{arena.make<uint16_t>(n), arena.make<uint16_t>(n),          arena.make<float>(n),
+                    arena.make<float>(n),    arena.make<float>(size_t{n} * n), arena.make<uint16_t>(n)};
   if (!numbers || !tree.complete()) {
     arena.rewind(start);
     return -ENOMEM;

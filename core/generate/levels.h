@@ -22,6 +22,10 @@ struct Levels {
   const Grouping& clusters() const { return level[count - 2]; }
 };
 
+// The participants by group: those of group k are members[first[k]] .. members[first[k + 1] - 1], in ascending order.
+// members[n], first[n + 1]: room of the caller.
+void list_members(const Grouping& grouping, uint32_t n, uint16_t* members, uint16_t* first);
+
 // O(n^2). 0 or -ENOMEM, then nothing is left in the arena.
 int find_levels(const TreeProblem& problem, Arena& arena, Levels* out);
 

@@ -146,18 +146,10 @@ struct Annealing {
 
   uint16_t anybody() { return static_cast<uint16_t>(random.below(problem.n)); }
 
-  void list_members() {
+  void list_groups() {
     const uint32_t n = problem.n;
-    for (uint32_t i = 0; i < levels.count; ++i) {
-      const Grouping& grouping = levels.level[i];
-      uint16_t* const first = begin + i * (n + 1);
-      for (uint32_t v = 0; v < n; ++v) ++first[grouping.of[v] + 1];
-      for (uint32_t k = 0; k < grouping.count; ++k) first[k + 1] = static_cast<uint16_t>(first[k + 1] + first[k]);
-      // Filled from the front, which moves every start to its end, and back again.
-      for (uint32_t v = 0; v < n; ++v) member[i * n + first[grouping.of[v]]++] = static_cast<uint16_t>(v);
-      for (uint32_t k = grouping.count; k > 0; --k) first[k] = first[k - 1];
-      first[0] = 0;
-    }
+    for (uint32_t i = 0; i < levels.count; ++i)
+      list_members(levels.level[i], n, member + size_t{i} * n, begin + size_t{i} * (n + 1));
   }
 
   // Somebody of v's group, of any level but the finest.
@@ -287,7 +279,7 @@ int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& 
     uint16_t roots[kRoots] = {static_cast<uint16_t>(std::max(root, 0))};
     const uint32_t root_count =
         root < 0 ? cheap_senders(problem, levels.clusters().of, candidates.scratch, candidates.order, roots) : 1;
-    annealing.list_members();
+    annealing.list_groups();
     error = collect(candidates, levels, needs, root, settings, roots, root_count, arena);
   }
   if (error != 0) {

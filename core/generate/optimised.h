@@ -15,6 +15,8 @@ struct SearchEffort {
   SearchLimits limits;  // with limits, the result depends on the time there was
   bool lines = true;    // broadcasts by lines that several poll: not where the messages go through queues
 };
+// So many participants that a starting program looks only at what wins with as many.
+inline bool is_hurried(const SearchEffort& effort, uint32_t n) { return effort.moves == 0 && n > 64; }
 // While a program starts: about a millisecond, and the same for everybody that computes it.
 inline constexpr SearchEffort kStartEffort{};
 // When a person waits: the optimum up to 14 participants, annealing by the default number of moves above; a tenth of a

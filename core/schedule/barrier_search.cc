@@ -57,15 +57,18 @@ int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Aren
   return lined_barrier_schedule(choice->gather, choice->tree, costs, arena, &choice->schedule);
 }
 
-// The cheapest barrier by a gather and a release tree under this root.
-int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena,
-                  Choice* out, double* predicted) {
+// The cheapest barrier by a gather and a release tree under this root; -1: under that of the best gather tree. `first`:
+// the first way to release that is tried.
+int barrier_under(int root, uint32_t first, const Levels& levels, const Costs& costs, const SearchEffort& effort,
+                  Arena& arena, Choice* out, double* predicted) {
   double value;
   Choice made = *out;
   if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &made.gather, &value)) return error;
-  if (int error = search_tree(costs, Direction::kBroadcast, root, effort, arena, &made.tree, &value)) return error;
-  uint32_t best = 0;
-  for (uint32_t way = 0;; ++way) {
+  if (first == 0)
+    if (int error = search_tree(costs, Direction::kBroadcast, made.gather.root, effort, arena, &made.tree, &value))
+      return error;
+  uint32_t best = first;
+  for (uint32_t way = first;; ++way) {
     char* const scratch = arena.mark();
     Choice trial = made;
     double now = 0;
@@ -74,7 +77,7 @@ int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const
     arena.rewind(scratch);
     if (error == -ENOENT) break;
     if (error) return error;
-    if (way > 0 && now >= *predicted) continue;
+    if (way > first && now >= *predicted) continue;
     best = way;
     *predicted = now;
   }
@@ -83,24 +86,32 @@ int barrier_under(uint16_t root, const Levels& levels, const Costs& costs, const
   return 0;
 }
 
+// The levels of these costs, in front of the scratch that they are found in.
+int levels_of(const Costs& costs, Arena& arena, Levels* out) {
+  auto* groups = arena.make<uint16_t>(size_t{kMostLevels} * costs.n);
+  if (!groups) return -ENOMEM;
+  char* const scratch = arena.mark();
+  TreeProblem problem;
+  int error = make_problem(costs, Direction::kBroadcast, arena, &problem);
+  if (!error) error = find_levels(problem, arena, out);
+  for (uint32_t i = 0; i < out->count && !error; ++i) {
+    std::memcpy(groups + size_t{i} * costs.n, out->level[i].of, costs.n * sizeof *groups);
+    out->level[i].of = groups + size_t{i} * costs.n;
+  }
+  arena.rewind(scratch);
+  return error;
+}
+
 }  // namespace
 
 int search_barrier(int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
   auto* roots = arena.make<uint16_t>(costs.n > kMostRoots ? costs.n : kMostRoots);
-  auto* groups = arena.make<uint16_t>(size_t{kMostLevels} * costs.n);
-  if (!roots || !groups) return -ENOMEM;
   Levels levels;
-  {
-    char* const scratch = arena.mark();
-    TreeProblem problem;
-    int error = make_problem(costs, Direction::kBroadcast, arena, &problem);
-    if (!error) error = find_levels(problem, arena, &levels);
-    for (uint32_t i = 0; i < levels.count && !error; ++i) {  // kept in front of the scratch they were found in
-      std::memcpy(groups + size_t{i} * costs.n, levels.level[i].of, costs.n * sizeof *groups);
-      levels.level[i].of = groups + size_t{i} * costs.n;
-    }
-    arena.rewind(scratch);
-    if (error) return error;
+  if (!roots) return -ENOMEM;
+  if (int error = levels_of(costs, arena, &levels)) return error;
+  if (is_hurried(effort, costs.n)) {  // lines release so many sooner than messages
+    double predicted;
+    return barrier_under(root, 1, levels, costs, effort, arena, out, &predicted);
   }
   uint32_t count = 1;
   if (root >= 0)
@@ -117,7 +128,7 @@ int search_barrier(int root, const Costs& costs, const SearchEffort& effort, Are
     char* const scratch = arena.mark();
     Choice trial = *out;
     double now = 0;
-    if (int error = barrier_under(roots[i], levels, costs, quick, arena, &trial, &now)) return error;
+    if (int error = barrier_under(roots[i], 0, levels, costs, quick, arena, &trial, &now)) return error;
     if (i > 0 && now >= least) {
       arena.rewind(scratch);
       continue;
@@ -130,8 +141,31 @@ int search_barrier(int root, const Costs& costs, const SearchEffort& effort, Are
     half.moves = (effort.moves == kDefaultMoves ? default_moves(costs.n) : effort.moves) / 2;
     double now = 0;
     Choice annealed = *out;
-    if (int error = barrier_under(best.gather.root, levels, costs, half, arena, &annealed, &now)) return error;
+    if (int error = barrier_under(best.gather.root, 0, levels, costs, half, arena, &annealed, &now)) return error;
     if (now < least) best = annealed;
+  }
+  *out = best;
+  return 0;
+}
+
+int search_fork(const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
+  Levels levels;
+  if (int error = levels_of(costs, arena, &levels)) return error;
+  double value;
+  Choice best = *out, trial = *out;
+  if (int error = search_tree(costs, Direction::kReduce, 0, effort, arena, &trial.gather, &value)) return error;
+  // Way 0: as it is gathered.
+  for (uint32_t way = 0; way < levels.count; ++way) {
+    char* const scratch = arena.mark();
+    trial.tree = trial.gather;
+    int error = way == 0 ? 0 : release_tree(costs, levels, way, 0, arena, &trial.tree);
+    if (!error) error = fork_join_schedule(trial.gather, trial.tree, arena, &trial.schedule);
+    if (!error) error = price_schedule(trial.schedule, costs, arena, &trial.predicted);
+    if (error) return error;
+    if (way == 0 || trial.predicted < best.predicted)
+      best = trial;
+    else
+      arena.rewind(scratch);
   }
   *out = best;
   return 0;

@@ -8,4 +8,7 @@ namespace smelt {
 // in both trees and the schedule of *out. 0, or -ENOMEM, -EINTR as search_tree; then the arena may hold scratch.
 int search_barrier(int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out);
 
+// The cheapest join and fork, by two trees or one, under participant 0 (team/fork_join.h): as above.
+int search_fork(const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out);
+
 }  // namespace smelt

@@ -13,6 +13,7 @@
 
 #include "generate/patterns.h"
 #include "policy/thresholds.h"
+#include "schedule/barrier_search.h"
 #include "schedule/partners.h"
 #include "schedule/predict.h"
 
@@ -21,17 +22,16 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its messages are n squared
-constexpr uint32_t kMostAtLeisure = 64;  // up to so many every pattern is tried while a program starts
-constexpr uint32_t kMostPartnered = 3;   // exchanges whose partners are searched for
+constexpr uint32_t kLeastHurriedWidth = 3;  // of exchanges with many participants while a program starts
+constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
 
-bool is_tried(const PatternInfo& info, Operation op, int root, uint32_t n, bool at_leisure, bool lines) {
-  if (is_by_lines(info) && op == Operation::kBroadcast && !lines) return false;
+bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool hurried, const SearchEffort& effort) {
+  const PatternInfo& info = *pattern.info;
+  if (is_by_lines(info) && op == Operation::kBroadcast && !effort.lines) return false;
   if (info.exchange && (op != Operation::kBarrier || root >= 0)) return false;  // it has no root
   if (info.exchange == all_to_all && n > kMostAllToAll) return false;
-  if (at_leisure || n <= kMostAtLeisure) return true;
-  if (op == Operation::kBarrier && root < 0)
-    return info.exchange == hierarchical_exchange || info.exchange == spread_exchange ||
-           info.exchange == hybrid_exchange;
+  if (!hurried) return true;
+  if (info.exchange) return info.exchange == spread_exchange && pattern.argument >= kLeastHurriedWidth;
   return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
 }
 
@@ -61,8 +61,8 @@ template <typename Wanted, typename Make, typename Seen>
 int cheapest(Arena& arena, Wanted wanted, Make make, Seen seen, Choice* out) {
   Choice best;
   for (const PatternInfo& info : pattern_registry()) {
-    if (!wanted(info)) continue;
     for (uint32_t argument : candidate_arguments(info)) {
+      if (!wanted(Pattern{&info, argument})) continue;
       char* const scratch = arena.mark();
       Choice candidate;
       const int error = make({&info, argument}, &candidate);
@@ -116,11 +116,11 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort,
                 const CandidateVisitor* visitor) {
   char* const start = arena.mark();
-  const bool at_leisure = effort.moves > 0 || visitor;
+  const bool hurried = is_hurried(effort, costs.n) && !visitor;
   Exchanges exchanges;
   Choice best;
   int error = cheapest(
-      arena, [&](const PatternInfo& info) { return is_tried(info, op, root, costs.n, at_leisure, effort.lines); },
+      arena, [&](const Pattern& pattern) { return is_tried(pattern, op, root, costs.n, hurried, effort); },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {
         exchanges.consider(candidate);
@@ -136,15 +136,34 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   return error;
 }
 
-int choose_fork(const Costs& costs, Arena& arena, Choice* out) {
+int choose_tree(const Costs& costs, Arena& arena, Choice* out) {
   const auto make = [&](const Pattern& pattern, Choice* choice) {
     choice->pattern = pattern;
     int error = pattern.info->tree(costs, pattern.argument, 0, arena, &choice->tree);
-    if (!error) error = fork_join_schedule(choice->tree, arena, &choice->schedule);
+    if (!error) error = fork_join_schedule(choice->tree, choice->tree, arena, &choice->schedule);
+    choice->gather = choice->tree;
     return error ? error : price_schedule(choice->schedule, costs, arena, &choice->predicted);
   };
   return cheapest(
-      arena, [](const PatternInfo& info) { return info.tree != nullptr; }, make, [](const Choice&) {}, out);
+      arena, [](const Pattern& pattern) { return pattern.info->tree != nullptr; }, make, [](const Choice&) {}, out);
+}
+
+int choose_fork(const Costs& costs, Arena& arena, Choice* out) {
+  char* const start = arena.mark();
+  Choice flat, searched;
+  find_pattern("sequential", &flat.pattern);
+  find_pattern("optimised", &searched.pattern);
+  int error = sequential_tree(costs, 0, 0, arena, &flat.tree);
+  flat.gather = flat.tree;
+  if (!error) error = fork_join_schedule(flat.gather, flat.tree, arena, &flat.schedule);
+  if (!error) error = price_schedule(flat.schedule, costs, arena, &flat.predicted);
+  if (!error) error = search_fork(costs, kStartEffort, arena, &searched);
+  if (error) {
+    arena.rewind(start);
+    return error;
+  }
+  *out = searched.predicted < flat.predicted ? searched : flat;
+  return 0;
 }
 
 }  // namespace smelt

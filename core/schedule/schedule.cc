@@ -227,8 +227,8 @@ int lined_barrier_schedule(const Tree& gather, const Tree& release, const uint16
   return tree_schedule(Operation::kBarrier, &gather, &release, {nullptr, group}, arena, out);
 }
 
-int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out) {
-  if (int error = barrier_schedule(tree, tree, arena, out)) return error;
+int fork_join_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out) {
+  if (int error = barrier_schedule(gather, release, arena, out)) return error;
   for (uint32_t s = 0; s < out->begin[out->n]; ++s) {
     Step& step = out->steps[s];
     if (step.kind == StepKind::kSignal) step.shared_line = step.count >= 2;

@@ -49,8 +49,8 @@ int lined_barrier_schedule(const Tree& gather, const Tree& release, const Costs&
 // ... one for those of a group[child] that follow each other.
 int lined_barrier_schedule(const Tree& gather, const Tree& release, const uint16_t* group, Arena& arena, Schedule* out);
 int lined_broadcast_schedule(const Tree& tree, const uint16_t* group, Arena& arena, Schedule* out);
-// A barrier by one tree in which every participant releases all its children through one line.
-int fork_join_schedule(const Tree& tree, Arena& arena, Schedule* out);
+// A barrier in which every participant releases all its children through one line.
+int fork_join_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);
 // A participant that signals two or more in one round does it by a shared line.
 int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
 

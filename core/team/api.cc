@@ -46,7 +46,7 @@ int allowed_cpus_as_participants(unsigned n, Arena& arena, const uint32_t** out)
 int plan_tree(const TeamRequest& request, smelt_context& context) {
   ForkPlan fork;
   if (context.plan.tree.n == 0) {
-    if (const int error = plan_fork(request, context.arena, &fork)) return error;
+    if (const int error = plan_one_tree(request, context.arena, &fork)) return error;
   }
   context.tree = context.plan.tree.n == 0 ? fork.tree : context.plan.tree;
   return 0;

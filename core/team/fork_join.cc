@@ -15,20 +15,21 @@ size_t ForkJoin::bytes(uint32_t n) {
   return rounded(sizeof(ForkJoin)) + n * sizeof(Node) + rounded(n * sizeof(uint16_t));
 }
 
-ForkJoin* ForkJoin::create(const Tree& tree, const WaitPolicy& policy, void* memory) {
+ForkJoin* ForkJoin::create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory) {
   auto* made = new (memory) ForkJoin;
   char* const at = static_cast<char*>(memory) + rounded(sizeof(ForkJoin));
-  made->n_ = tree.n;
+  made->n_ = fork.n;
   made->policy_ = policy;
   made->nodes_ = reinterpret_cast<Node*>(at);
-  auto* const children = reinterpret_cast<uint16_t*>(at + tree.n * sizeof(Node));
+  auto* const children = reinterpret_cast<uint16_t*>(at + fork.n * sizeof(Node));
   made->children_ = children;
   uint32_t next = 0;
-  for (uint32_t i = 0; i < tree.n; ++i) {
+  for (uint32_t i = 0; i < fork.n; ++i) {
     Node* node = new (made->nodes_ + i) Node{};
-    node->parent = tree.parent[i] == kNobody ? 0 : tree.parent[i];
+    node->parent = fork.parent[i] == kNobody ? 0 : fork.parent[i];
+    node->forks = fork.first[i] != kNobody;
     node->first_child = next;
-    node->children = static_cast<uint16_t>(children_of(tree, static_cast<uint16_t>(i), children + next));
+    node->children = static_cast<uint16_t>(children_of(join, static_cast<uint16_t>(i), children + next));
     next += node->children;
   }
   return made;

@@ -1,21 +1,22 @@
 // Fork and join: a master tells its workers what to run, and learns when all have run it.
 //
-// Half of a barrier each. The fork goes down a tree. Every participant with children owns one release line that all its
-// children poll. The message (which function, which data) is in that line, beside the episode number, so that hearing
-// of a region and knowing it are one transfer. The join goes up the same tree: everybody owns an arrival line that its
-// parent polls. Nobody waits for a release after the join: a worker stays where it arrived, polling for the next fork.
-// So a region costs the way down and the way up once, where a runtime that forks and joins by barriers passes two of
-// them.
+// Half of a barrier each. The fork goes down a tree. Every participant with children there owns one release line that
+// all of them poll. The message (which function, which data) is in that line, beside the episode number, so that
+// hearing of a region and knowing it are one transfer. The join goes up a tree, the same or another: everybody owns an
+// arrival line that its parent there polls. Nobody waits for a release after the join: a worker stays where it arrived,
+// polling for the next fork. So a region costs the way down and the way up once, where a runtime that forks and joins
+// by barriers passes two of them.
 //
-// The tree is the generator's (plan_fork in team.h). For one shared last-level cache it is flat: reads of the arrival
-// lines overlap, and one store releases everybody; between caches only the heads of groups talk.
+// The trees are the generator's (plan_fork in team.h). For one shared last-level cache both are flat: reads of the
+// arrival lines overlap, and one store releases everybody. Between caches only the heads of groups talk. With many
+// participants a fork has few heads, for a line costs its owner one store however many poll it, and a join has many.
 //
 // A reduction is a join in which everybody brings data: the arrival line holds their address beside the episode number,
 // and a parent that waits for a child takes up the child's data into its own. The fork that follows allows to leave.
 //
 // Episodes are numbered by the caller, ever growing: join e is followed by fork e. Ordering: the master's writes before
 // fork(e) are visible to a thread after its await(e); a thread's writes before arrive(e) are visible to the master
-// after gather(e) (release stores, acquire loads, along the tree).
+// after gather(e) (release stores, acquire loads, along the trees).
 //
 // The idea of workers parked at the end of the last region is LLVM libomp's ("hot team"); the message in the flag's
 // line is UMP's (Baumann et al., SOSP 2009).
@@ -41,8 +42,8 @@ class ForkJoin {
  public:
   static size_t bytes(uint32_t n);
 
-  // In zeroed `memory` of that size, aligned to kLineBytes. The tree spans n participants with root 0; it is copied.
-  static ForkJoin* create(const Tree& tree, const WaitPolicy& policy, void* memory);
+  // In zeroed `memory` of that size, aligned to kLineBytes. Both trees span n participants with root 0 and are copied.
+  static ForkJoin* create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory);
 
   // The master, participant 0. No fork before everybody has arrived at the episode before.
   void fork(uint64_t epoch, const ForkMessage& message) { pass_on(0, epoch, message); }
@@ -88,7 +89,7 @@ class ForkJoin {
         !wait_long(parent.release, me, epoch, stop, asleep))
       return false;
     *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
-    if (nodes_[me].children) pass_on(me, epoch, *message);
+    if (nodes_[me].forks) pass_on(me, epoch, *message);
     return true;
   }
 
@@ -119,10 +120,11 @@ class ForkJoin {
     Release release;
     Arrival arrival;
     // The participant's own, on a line that nobody else touches.
-    alignas(kLineBytes) uint16_t parent;
-    uint16_t children;
-    uint32_t first_child;  // in children_
-    ForkMessage passed;    // the message in the release line, which is written by pass_on alone, after this
+    alignas(kLineBytes) uint16_t parent;  // of the fork
+    bool forks;                           // it has children there
+    uint16_t children;                    // of the join
+    uint32_t first_child;                 // in children_
+    ForkMessage passed;  // the message in the release line, which is written by pass_on alone, after this
   };
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
@@ -153,7 +155,7 @@ class ForkJoin {
   uint32_t n_;
   WaitPolicy policy_;
   Node* nodes_;               // [n]
-  const uint16_t* children_;  // [n - 1], by parent, in the tree's order
+  const uint16_t* children_;  // [n - 1] of the join, by parent, in the tree's order
 };
 
 }  // namespace smelt

@@ -63,7 +63,9 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   return 0;
 }
 
-int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
+namespace {
+
+int plan(int (*choose)(const Costs&, Arena&, Choice*), const TeamRequest& request, Arena& arena, ForkPlan* out) {
   if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
   auto* members = arena.make<uint16_t>(request.n);
   if (!members) return -ENOMEM;
@@ -72,26 +74,38 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
   if (!request.crowded && members_of(request, arena, members)) {
     Choice choice;
     int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
-    if (!error) error = choose_fork(costs, arena, &choice);
+    if (!error) error = choose(costs, arena, &choice);
     if (!error) error = check_schedule(choice.schedule, arena);
     if (error) return error;
     made.tree = choice.tree;
+    made.gather = choice.gather;
     made.predicted = choice.predicted;
     pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
   } else {
     if (int error = make_tree(request.n, 0, arena, &made.tree)) return error;
     for (uint32_t i = 1; i < request.n; ++i) append_child(made.tree, 0, static_cast<uint16_t>(i));
+    made.gather = made.tree;
     std::snprintf(made.pattern, sizeof made.pattern, "sequential");
   }
   *out = made;
   return 0;
 }
 
+}  // namespace
+
+int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
+  return plan(choose_fork, request, arena, out);
+}
+
+int plan_one_tree(const TeamRequest& request, Arena& arena, ForkPlan* out) {
+  return plan(choose_tree, request, arena, out);
+}
+
 int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out) {
   const size_t bytes = ForkJoin::bytes(plan.tree.n);
   void* memory = os::map_pages(bytes);
   if (!memory) return -ENOMEM;
-  *out = {ForkJoin::create(plan.tree, policy, memory), bytes};
+  *out = {ForkJoin::create(plan.gather, plan.tree, policy, memory), bytes};
   return 0;
 }
 

@@ -31,14 +31,15 @@ struct TeamPlan {
 // or run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (profile/api.h).
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out);
 
-// How the team's master starts the others and gathers them: the cheapest tree for where they run; a flat one where that
+// How the team's master starts the others and gathers them: the cheapest trees for where they run; flat ones where that
 // is not known. 0 or -ENOMEM.
 struct ForkPlan {
-  Tree tree;              // root 0; in the arena that the plan was made in
+  Tree tree, gather;      // down and up, root 0; in the arena that the plan was made in
   double predicted = 0;   // ns per join and fork; 0: not known where the threads run
   char pattern[40] = "";  // "sequential": flat
 };
 int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out);
+int plan_one_tree(const TeamRequest& request, Arena& arena, ForkPlan* out);  // ... the same down and up
 
 struct TeamFork {
   ForkJoin* fork = nullptr;

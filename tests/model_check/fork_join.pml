@@ -10,6 +10,9 @@
 #ifndef TREE
 #define TREE 0
 #endif
+#ifndef JOIN
+#define JOIN TREE
+#endif
 #ifndef R
 #define R 3
 #endif
@@ -42,6 +45,7 @@
 #define result(i) (N+(i))
 #define data (2*N)
 #define PARENT(i) (TREE==0 -> 0 : i-1)
+#define JOINED_BY(i) (JOIN==0 -> 0 : i-1)
 #define HAS_CHILDREN(i) (TREE==0 -> i==0 : i<N-1)
 #define FUNCTION(r) (r>R -> 9 : (r+1)/2)   /* 1, 1, 2, 2 ...; 9: go home */
 
@@ -50,9 +54,9 @@ inline pass_on(m) {
   store(release(me), e, FORK) }
 inline gather_below(joined) {
   j=1;
-  do :: j<N && PARENT(j)!=me -> j++
-     :: j<N && PARENT(j)==me && j!=me -> await(arrival(j), joined, GATHER); j++
-     :: j<N && PARENT(j)==me && j==me -> j++
+  do :: j<N && JOINED_BY(j)!=me -> j++
+     :: j<N && JOINED_BY(j)==me && j!=me -> await(arrival(j), joined, GATHER); j++
+     :: j<N && JOINED_BY(j)==me && j==me -> j++
      :: j>=N -> break od;
   j=0 }
 

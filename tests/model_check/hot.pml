@@ -7,7 +7,7 @@
  *   real_barrier    libgomp's own barrier, in which tasks run and may make tasks
  * Checked: nobody leaves a barrier before all have arrived, nor with tasks left; all leave it the same way; workers run the region
  * that the master started; no state without a way on but the end. Memory is sequentially consistent here; bell.pml has store buffers.
- * N participants, tree: TREE 0 flat, 1 chain 0-1-2(-3). R regions. Mutants: GE (>= instead of ==), EARLY (the epoch is counted before
+ * N participants, TREE, of the fork, and JOIN: 0 flat, 1 chain 0-1-2(-3). R regions. Mutants: GE (>= instead of ==), EARLY (the epoch is counted before
  * the real barrier returns), NOMARK, NOSTOPPARK (parked workers do not look at the stop word) */
 #ifndef N
 #define N 3
@@ -25,6 +25,10 @@ byte region=0;                /* ghost: which region the master runs; 255: quit 
 #ifndef TREE
 #define TREE 1
 #endif
+#ifndef JOIN
+#define JOIN TREE
+#endif
+#define JOINED_BY(i) (JOIN==0 -> 0 : i-1)
 #ifdef GE
 #define STOP(e) (real_epoch>=e)
 #else
@@ -73,8 +77,8 @@ inline barrier(e) {
 /* gather below me; ok false: stopped */
 inline gather(e) {
   j=1;
-  do :: j<N && PARENT(j)!=me -> j++
-     :: j<N && PARENT(j)==me -> if :: arr[j]>=e -> j++ :: STOP(e) -> ok=false; break fi
+  do :: j<N && JOINED_BY(j)!=me -> j++
+     :: j<N && JOINED_BY(j)==me -> if :: arr[j]>=e -> j++ :: STOP(e) -> ok=false; break fi
      :: j>=N -> break od }
 
 proctype Worker(byte me) { byte e=0, j, g, m; bool ok, stop=false;

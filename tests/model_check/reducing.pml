@@ -10,9 +10,12 @@
  * GE the stop word is compared with >=; RESTART who was stopped combines from the first child on; AGAIN who has passed
  * libomp's barrier still looks at the stop word; ASIDE who is stopped leaves as from a barrier, its values not handed
  * up; LEAVE a worker does not wait for the fork.
- * TREE 0 flat, 1 chain 0-1-2. N participants, E episodes. */
+ * TREE, of the fork, and JOIN: 0 flat, 1 chain 0-1-2. N participants, E episodes. */
 #ifndef TREE
 #define TREE 0
+#endif
+#ifndef JOIN
+#define JOIN TREE
 #endif
 #ifndef N
 #define N 3
@@ -44,7 +47,8 @@
 #define value(i) (i)
 #define result N
 #define PARENT(i) (TREE==0 -> 0 : i-1)
-#define IS_CHILD(i) (i!=0 && i!=me && PARENT(i)==me)
+#define JOINED_BY(i) (JOIN==0 -> 0 : i-1)
+#define IS_CHILD(i) (i!=0 && i!=me && JOINED_BY(i)==me)
 #define HAS_CHILDREN (TREE==0 -> me==0 : me<N-1)
 #ifdef GE
 #define IS_REAL(v, e) (v>=e)

@@ -21,12 +21,14 @@ struct Made {
   TeamFork team;
   ForkJoin* fork = nullptr;
 
-  // Every participant's parent is `parent(i)`.
-  template <typename Parent>
-  Made(uint32_t n, const WaitPolicy& policy, Parent parent) {
+  // Every participant's parent is `up(i)` in the join and `down(i)` in the fork.
+  using Parent = uint16_t (*)(uint32_t);
+  Made(uint32_t n, const WaitPolicy& policy, Parent up, Parent down) {
     ForkPlan plan;
-    EXPECT_EQ(make_tree(n, 0, arena, &plan.tree), 0);
-    for (uint32_t i = 1; i < n; ++i) append_child(plan.tree, parent(i), static_cast<uint16_t>(i));
+    for (auto [tree, parent] : {std::pair(&plan.gather, up), std::pair(&plan.tree, down)}) {
+      EXPECT_EQ(make_tree(n, 0, arena, tree), 0);
+      for (uint32_t i = 1; i < n; ++i) append_child(*tree, parent(i), static_cast<uint16_t>(i));
+    }
     EXPECT_EQ(make_fork(plan, policy, &team), 0);
     fork = team.fork;
   }
@@ -36,6 +38,7 @@ struct Made {
 uint16_t flat(uint32_t) { return 0; }
 uint16_t chain(uint32_t i) { return static_cast<uint16_t>(i - 1); }
 uint16_t binary(uint32_t i) { return static_cast<uint16_t>((i - 1) / 2); }
+constexpr Made::Parent kShapes[] = {flat, chain, binary};
 
 uint32_t regions_for(uint32_t n) {
 #if defined(__SANITIZE_THREAD__)
@@ -106,9 +109,12 @@ void run_regions(ForkJoin& fork, uint32_t n) {
 
 TEST(ForkJoin, EveryWorkerRunsEveryRegionOnce) {
   for (uint32_t n : {1u, 2u, 3u, 4u, 8u, 17u}) {
-    for (auto parent : {flat, chain, binary}) {
-      Made made(n, wait_policy(n > 2, n), parent);
-      run_regions(*made.fork, n);
+    for (auto up : kShapes) {
+      for (auto down : kShapes) {
+        if (n > 4 && up == down) continue;  // many threads take long
+        Made made(n, wait_policy(n > 2, n), up, down);
+        run_regions(*made.fork, n);
+      }
     }
   }
 }
@@ -116,7 +122,7 @@ TEST(ForkJoin, EveryWorkerRunsEveryRegionOnce) {
 TEST(ForkJoin, AsleepToo) {
   const WaitPolicy sleeping{0, 0, PostOrder::kFenced};
   for (uint32_t n : {2u, 5u}) {
-    Made made(n, sleeping, binary);
+    Made made(n, sleeping, binary, chain);
     run_regions(*made.fork, n);
   }
 }
@@ -126,7 +132,7 @@ TEST(ForkJoin, AsleepToo) {
 TEST(ForkJoin, AWaitIsAbandonedWhenItsEpisodeIsMarked) {
   for (const WaitPolicy& policy :
        {WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, WaitPolicy{0, 0, PostOrder::kFenced}}) {
-    Made made(3, policy, chain);
+    Made made(3, policy, chain, chain);
     ForkJoin& fork = *made.fork;
     std::atomic<uint64_t> stop{0};
     std::atomic<int> left{0};
@@ -231,10 +237,10 @@ void reduce(ForkJoin& fork, uint32_t n, uint32_t rounds, uint64_t marked) {
 TEST(ForkJoin, AReductionTakesUpEveryValueOnce) {
   for (uint32_t n : {1u, 2u, 3u, 7u}) {
     SCOPED_TRACE(n);
-    for (auto parent : {flat, chain, binary}) {
+    for (auto up : kShapes) {
       for (const WaitPolicy& policy : {wait_policy(n > 2, n), WaitPolicy{0, 0, PostOrder::kFenced}}) {
         for (const uint64_t marked : {0, 1, 3}) {
-          Made made(n, policy, parent);
+          Made made(n, policy, up, marked == 1 ? up : flat);
           reduce(*made.fork, n, std::min(regions_for(n), 40u), marked);
         }
       }
