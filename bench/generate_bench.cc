@@ -1,6 +1,6 @@
 // How long the generator takes: with the default budget, which a person waits for, and while a program starts.
 //   build/bench/generate_bench [--benchmark_filter=start]
-// Machines of the zoo with 512, 256 and 80 PUs. Times are CPU times, which a busy machine lengthens less than the wall's.
+// Machines of the zoo with 512, 256 and 80 PUs. CPU times: a busy machine lengthens them less than the wall's.
 #include <benchmark/benchmark.h>
 
 #include <string>
