@@ -34,6 +34,23 @@ double longest_way(const Costs& costs, int root, bool all, const SearchLimits& l
   return double{all ? longest : shortest};
 }
 
+// How long it takes one participant at least to hear from all. Of each other one follow the last message that still
+// brings its news there: these are a tree, for whatever a message carries was read before it left; and whoever reads
+// several reads them one after the other. So no participant has heard from all before the cheapest tree to gather has,
+// whether the messages go by rounds, trees or lines, and no barrier is over. A read takes its price alone or among
+// others, whichever is less.
+double gathering(const Costs& costs, const SearchLimits& limits, Arena& arena) {
+  const size_t pairs = size_t{costs.n} * costs.n;
+  auto* read = arena.make<float>(pairs);
+  TreeProblem problem;
+  if (!read) return 0;
+  for (size_t i = 0; i < pairs; ++i) read[i] = std::min(costs.recv_busy[i], costs.ready_read[i]);
+  Costs quick = costs;
+  quick.recv_busy = read;
+  if (make_problem(quick, Direction::kReduce, arena, &problem) != 0) return 0;
+  return lower_bound(problem, -1, arena, limits);
+}
+
 }  // namespace
 
 double price_bound(const Costs& costs, Operation op, int root, Arena& arena, const SearchLimits& limits, bool lines) {
@@ -42,7 +59,7 @@ double price_bound(const Costs& costs, Operation op, int root, Arena& arena, con
   double bound = 0;
   TreeProblem problem;
   if (op == Operation::kBarrier)
-    bound = longest_way(costs, -1, true, limits, arena);
+    bound = std::max(longest_way(costs, -1, true, limits, arena), gathering(costs, limits, arena));
   else if (op == Operation::kBroadcast && lines)
     bound = longest_way(costs, root, false, limits, arena);
   else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,
