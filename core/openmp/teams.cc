@@ -9,6 +9,7 @@
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/os/os.h"
 #include "openmp/region.h"
 #include "openmp/symbols.h"
 #include "profile/api.h"
@@ -117,13 +118,43 @@ void report_barrier(const RegionRecord& region, const Team& team, bool first) {
            CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
+// The memory of a plan. That of small teams is kept for the next one: to give it back interrupts the CPUs of all threads
+// that run, some 20 µs in a virtual machine, and a program's first and second region make a plan each.
+class PlanMemory {
+ public:
+  explicit PlanMemory(uint32_t size) : bytes_(generation_bytes(size)), kept_(size <= kMostKept) {
+    if (kept_) bytes_ = generation_bytes(kMostKept);
+    // acquire: pairs with the release below; whoever had it has done with it
+    memory_ = kept_ ? spare.exchange(nullptr, std::memory_order_acquire) : nullptr;
+    if (!memory_) memory_ = os::map_pages(bytes_);
+  }
+  ~PlanMemory() {
+    // release: all that was done with it
+    void* const surplus = kept_ && memory_ ? spare.exchange(memory_, std::memory_order_release) : memory_;
+    if (surplus) os::unmap_pages(surplus, bytes_);
+  }
+  PlanMemory(const PlanMemory&) = delete;
+  PlanMemory& operator=(const PlanMemory&) = delete;
+
+  Arena arena() const { return Arena(memory_, memory_ ? bytes_ : 0); }
+
+ private:
+  static constexpr uint32_t kMostKept = 16;  // threads: some 100 KB of such memory are ever touched
+  static constinit inline std::atomic<void*> spare{nullptr};
+
+  size_t bytes_;
+  bool kept_;
+  void* memory_;
+};
+
 // The input of the plans.
 struct Request : TeamRequest {
-  MappedArena arena;
+  PlanMemory memory;
+  Arena arena;
   bool ok = false;
   uint64_t seen_as = 0;  // the hash that seen_now() is compared with later on
 
-  Request(const RegionRecord& region, const Team& team) : arena(generation_bytes(team.size)) {
+  Request(const RegionRecord& region, const Team& team) : memory(team.size), arena(memory.arena()) {
     TeamRequest::profile = costs_for(team.size);
     auto* seen_on = arena.make<uint32_t>(team.size);
     if (!seen_on) return;

@@ -187,50 +187,48 @@ void fill_image(const Scan& scan, void* image) {
   seal_packed(image, at.bytes);
 }
 
-}  // namespace
+// `image` is in a mapping of that size, which is the profile's from now on.
+void take_image(const Scan& scan, void* image, uint64_t bytes, Profile* out) {
+  fill_image(scan, image);
+  attach_image(image, out);
+  out->mapping = image;
+  out->mapped_bytes = bytes;
+}
 
-namespace {
-
-// `look(scan)`: 0, or why there is no topology.
-template <typename Look>
-int guess_from(Look look, Profile* out) {
-  *out = Profile{};
-  auto* scan = static_cast<Scan*>(os::map_pages(sizeof(Scan)));
-  if (!scan) return -ENOMEM;
-  int error = look(*scan);
-  const uint64_t bytes = packed_layout({.cpus = scan->n}).bytes;
-  void* image = error ? nullptr : os::map_pages(bytes);
-  if (!error && !image) error = -ENOMEM;
-  if (!error) {
-    fill_image(*scan, image);
-    attach_image(image, out);
-    out->mapping = image;
-    out->mapped_bytes = bytes;
-  }
-  os::unmap_pages(scan, sizeof(Scan));
-  return error;
+int scan_machine(const char* sys_root, Scan& scan) {
+  if (scan_topology(scan, sys_root ? sys_root : "/sys")) return 0;
+  if (sys_root) return -ENODEV;
+  const long configured = ::sysconf(_SC_NPROCESSORS_CONF);  // /sys is hidden (some sandboxes)
+  assume_flat(scan, static_cast<uint32_t>(configured > 0 ? configured : 1));
+  return 0;
 }
 
 }  // namespace
 
 int guess_profile(const char* sys_root, Profile* out) {
-  const auto look = [sys_root](Scan& scan) {
-    if (scan_topology(scan, sys_root ? sys_root : "/sys")) return 0;
-    if (sys_root) return -ENODEV;
-    const long configured = ::sysconf(_SC_NPROCESSORS_CONF);  // /sys is hidden (some sandboxes)
-    assume_flat(scan, static_cast<uint32_t>(configured > 0 ? configured : 1));
-    return 0;
-  };
-  return guess_from(look, out);
+  *out = Profile{};
+  auto* scan = static_cast<Scan*>(os::map_pages(sizeof(Scan)));
+  if (!scan) return -ENOMEM;
+  int error = scan_machine(sys_root, *scan);
+  const uint64_t bytes = packed_layout({.cpus = scan->n}).bytes;
+  void* image = error ? nullptr : os::map_pages(bytes);
+  if (!error && !image) error = -ENOMEM;
+  if (!error) take_image(*scan, image, bytes, out);
+  os::unmap_pages(scan, sizeof(Scan));
+  return error;
 }
 
+// In a program's first region: one mapping, whose second part is scratch and stays, for to unmap it costs more than its
+// few pages that are touched.
 int assume_profile(uint32_t cpus, Profile* out) {
-  const auto look = [cpus](Scan& scan) {
-    std::memset(scan.index_of, 0xff, sizeof scan.index_of);
-    assume_flat(scan, cpus);
-    return 0;
-  };
-  return guess_from(look, out);
+  *out = Profile{};
+  const uint64_t bytes = (packed_layout({.cpus = cpus}).bytes + alignof(Scan) - 1) / alignof(Scan) * alignof(Scan);
+  void* const image = os::map_pages(bytes + sizeof(Scan));
+  if (!image) return -ENOMEM;
+  auto& scan = *reinterpret_cast<Scan*>(static_cast<char*>(image) + bytes);
+  assume_flat(scan, cpus);
+  take_image(scan, image, bytes + sizeof(Scan), out);
+  return 0;
 }
 
 }  // namespace smelt

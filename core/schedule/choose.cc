@@ -6,7 +6,8 @@
 //   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;
-//   - while a program starts with more participants than that, only the families that win on large machines.
+//   - while a program starts: for two, the pair alone, below which nothing is; with more than 64, only the families that
+//     win on large machines.
 #include "schedule/choose.h"
 
 #include <cerrno>
@@ -25,12 +26,15 @@ constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its mess
 constexpr uint32_t kLeastHurriedWidth = 3;  // of exchanges with many participants while a program starts
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
 
-bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool hurried, const SearchEffort& effort) {
+bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool at_leisure, const SearchEffort& effort) {
   const PatternInfo& info = *pattern.info;
+  const bool exchanges = op == Operation::kBarrier && root < 0;
   if (is_by_lines(info) && op == Operation::kBroadcast && !effort.lines) return false;
-  if (info.exchange && (op != Operation::kBarrier || root >= 0)) return false;  // it has no root
+  if (info.exchange && !exchanges) return false;  // it has no root
   if (info.exchange == all_to_all && n > kMostAllToAll) return false;
-  if (!hurried) return true;
+  if (at_leisure) return true;
+  if (exchanges && n == 2) return info.exchange == pair_exchange;
+  if (!is_hurried(effort, n)) return true;
   if (info.exchange) return info.exchange == spread_exchange && pattern.argument >= kLeastHurriedWidth;
   return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
 }
@@ -116,11 +120,11 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort,
                 const CandidateVisitor* visitor) {
   char* const start = arena.mark();
-  const bool hurried = is_hurried(effort, costs.n) && !visitor;
+  const bool at_leisure = effort.moves > 0 || visitor;
   Exchanges exchanges;
   Choice best;
   int error = cheapest(
-      arena, [&](const Pattern& pattern) { return is_tried(pattern, op, root, costs.n, hurried, effort); },
+      arena, [&](const Pattern& pattern) { return is_tried(pattern, op, root, costs.n, at_leisure, effort); },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {
         exchanges.consider(candidate);

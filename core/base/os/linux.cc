@@ -197,28 +197,43 @@ struct GroupScratch {
   char path[1400];
 };
 
-// The quota one group sets itself, by either version's files, in thousandths; 0 when it sets none.
-uint32_t group_quota(const char* group, GroupScratch& scratch) {
+// "folder/name"; empty, which no file is, where it is too long. By hand, for printf's pages may not be in memory yet.
+template <size_t kBytes>
+void join(char (&out)[kBytes], const char* folder, const char* name) {
+  const size_t length = std::strlen(folder), more = std::strlen(name);
+  out[0] = '\0';
+  if (length + 1 + more >= kBytes) return;
+  std::memcpy(out, folder, length);
+  out[length] = '/';
+  std::memcpy(out + length + 1, name, more + 1);
+}
+
+// The quota one group sets itself, by its version's files, in thousandths; 0 when it sets none. A file takes 2 to 5 µs
+// of a program's first region, so none is looked for in vain.
+uint32_t group_quota(const char* group, bool second_version, GroupScratch& scratch) {
   char(&path)[sizeof scratch.path] = scratch.path;
   char text[96];
-  std::snprintf(path, sizeof path, "%s/cpu.max", group);  // v2: "max 100000" or "150000 100000"
-  if (read_small_file(path, text, sizeof text) > 0) {
+  if (second_version) {
+    join(path, group, "cpu.max");  // "max 100000" or "150000 100000"
     long long quota = 0, period = 0;
-    return std::sscanf(text, "%lld %lld", &quota, &period) == 2 ? thousandths(quota, period) : 0;
+    return read_small_file(path, text, sizeof text) > 0 && std::sscanf(text, "%lld %lld", &quota, &period) == 2
+               ? thousandths(quota, period)
+               : 0;
   }
-  std::snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);  // v1: -1 for none
+  join(path, group, "cpu.cfs_quota_us");  // -1 for none
   if (read_small_file(path, text, sizeof text) <= 0) return 0;
   const long long quota = std::strtoll(text, nullptr, 10);
-  std::snprintf(path, sizeof path, "%s/cpu.cfs_period_us", group);
+  if (quota <= 0) return 0;
+  join(path, group, "cpu.cfs_period_us");
   if (read_small_file(path, text, sizeof text) <= 0) return 0;
   return thousandths(quota, std::strtoll(text, nullptr, 10));
 }
 
 // How many threads and processes it allows; 0 when it sets no limit. Both versions have the same file.
-uint32_t group_tasks(const char* group, GroupScratch& scratch) {
+uint32_t group_tasks(const char* group, bool, GroupScratch& scratch) {
   char(&path)[sizeof scratch.path] = scratch.path;
   char text[32];
-  std::snprintf(path, sizeof path, "%s/pids.max", group);  // "max" or "2048"
+  join(path, group, "pids.max");  // "max" or "2048"
   if (read_small_file(path, text, sizeof text) <= 0) return 0;
   const long long tasks = std::strtoll(text, nullptr, 10);
   return tasks <= 0 || tasks > INT_MAX ? 0 : static_cast<uint32_t>(tasks);
@@ -227,20 +242,22 @@ uint32_t group_tasks(const char* group, GroupScratch& scratch) {
 // A controller of version 1, and the setting of one of its groups, or of version 2's.
 struct Controller {
   const char* name;
-  uint32_t (*limit)(const char* group, GroupScratch& scratch);
+  uint32_t (*limit)(const char* group, bool second_version, GroupScratch& scratch);
 };
 
 // From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
 // the mount point is then the container's own group, which the walk reaches in any case.
-uint32_t limit_upwards(const Controller& controller, const char* mount, const char* inside, GroupScratch& scratch) {
+uint32_t limit_upwards(const Controller& controller, bool second_version, const char* mount, const char* inside,
+                       GroupScratch& scratch) {
   char(&group)[sizeof scratch.group] = scratch.group;
   if (std::strcmp(inside, "/") == 0) inside = "";
-  const int length = std::snprintf(group, sizeof group, "%s%s", mount, inside);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof group) return controller.limit(mount, scratch);
-  const size_t root = std::strlen(mount);
+  const size_t root = std::strlen(mount), below = std::strlen(inside);
+  if (root + below >= sizeof group) return controller.limit(mount, second_version, scratch);
+  std::memcpy(group, mount, root);
+  std::memcpy(group + root, inside, below + 1);
   uint32_t tightest = 0;
   for (;;) {
-    tightest = tighter(tightest, controller.limit(group, scratch));
+    tightest = tighter(tightest, controller.limit(group, second_version, scratch));
     char* slash = std::strrchr(group, '/');
     if (!slash || static_cast<size_t>(slash - group) < root) return tightest;
     *slash = '\0';
@@ -270,17 +287,18 @@ uint32_t tightest_limit(const Controller& controller, const char* mount, const c
     const char* path = std::strchr(++controllers, ':');
     if (!path) continue;
     char(&where)[sizeof scratch.where] = scratch.where;
-    if (path == controllers) {
-      tightest = tighter(tightest, limit_upwards(controller, mount, path + 1, scratch));
-      std::snprintf(where, sizeof where, "%s/unified", mount);  // beside version 1, systemd's "hybrid" layout
-      if (::access(where, F_OK) != 0) continue;                 // one look, instead of two at each group of the path
+    const bool second_version = path == controllers;
+    if (second_version) {
+      tightest = tighter(tightest, limit_upwards(controller, true, mount, path + 1, scratch));
+      join(where, mount, "unified");             // beside version 1, systemd's "hybrid" layout
+      if (::access(where, F_OK) != 0) continue;  // one look, instead of two at each group of the path
     } else if (names(controller, controllers, path)) {
       // The mount is named after its controllers, "cpu,cpuacct"; distributions add a link "cpu".
-      std::snprintf(where, sizeof where, "%s/%s", mount, controller.name);
+      join(where, mount, controller.name);
     } else {
       continue;
     }
-    tightest = tighter(tightest, limit_upwards(controller, where, path + 1, scratch));
+    tightest = tighter(tightest, limit_upwards(controller, second_version, where, path + 1, scratch));
   }
   return tightest;
 }
