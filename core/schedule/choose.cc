@@ -154,19 +154,15 @@ int choose_tree(const Costs& costs, Arena& arena, Choice* out) {
 
 int choose_fork(const Costs& costs, Arena& arena, Choice* out) {
   char* const start = arena.mark();
-  Choice flat, searched;
-  find_pattern("sequential", &flat.pattern);
-  find_pattern("optimised", &searched.pattern);
-  int error = sequential_tree(costs, 0, 0, arena, &flat.tree);
-  flat.gather = flat.tree;
-  if (!error) error = fork_join_schedule(flat.gather, flat.tree, arena, &flat.schedule);
-  if (!error) error = price_schedule(flat.schedule, costs, arena, &flat.predicted);
-  if (!error) error = search_fork(costs, kStartEffort, arena, &searched);
-  if (error) {
+  Choice made;
+  if (int error = search_fork(costs, kStartEffort, arena, &made)) {
     arena.rewind(start);
     return error;
   }
-  *out = searched.predicted < flat.predicted ? searched : flat;
+  bool flat = true;
+  for (uint32_t i = 0; i < costs.n; ++i) flat &= i == 0 || (made.tree.parent[i] == 0 && made.gather.parent[i] == 0);
+  find_pattern(flat ? "sequential" : "optimised", &made.pattern);
+  *out = made;
   return 0;
 }
 

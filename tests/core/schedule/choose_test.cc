@@ -262,7 +262,7 @@ TEST(Bound, NothingIsBelow) {
   }
 }
 
-TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroNoDearerThanOne) {
+TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroHardlyDearerThanOne) {
   for (const Machine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.overlap(arena);
@@ -281,16 +281,19 @@ TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroNoDearerThanOne) {
     if (machine.n > 64) continue;  // the one that goes up and down alike takes long to find
     ASSERT_EQ(choose_tree(costs, arena, &one), 0) << machine.name;
     EXPECT_EQ(one.gather.parent, one.tree.parent);
-    EXPECT_LE(choice.predicted, 1.02 * one.predicted) << machine.name;
+    EXPECT_LE(choice.predicted, 1.15 * one.predicted) << machine.name;  // what a simpler one is allowed
   }
 }
 
 TEST(Fork, InOneCacheIsFlat) {
   MappedArena arena(kBlockBytes);
-  const Costs costs = make_machine("m", 1, 8, 50, 50, 0, 1).overlap(arena);
+  const Costs costs = make_machine("m", 1, 16, 50, 50, 0, 1).overlap(arena);
   Choice choice;
   ASSERT_EQ(choose_fork(costs, arena, &choice), 0);
-  for (uint32_t i = 1; i < costs.n; ++i) EXPECT_EQ(choice.tree.parent[i], 0);
+  for (uint32_t i = 1; i < costs.n; ++i) {
+    EXPECT_EQ(choice.tree.parent[i], 0);
+    EXPECT_EQ(choice.gather.parent[i], 0);
+  }
 }
 
 TEST(Best, AFullArenaIsReported) {
