@@ -118,8 +118,8 @@ void report_barrier(const RegionRecord& region, const Team& team, bool first) {
            CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
-// The memory of a plan. That of small teams is kept for the next one: to give it back interrupts the CPUs of all threads
-// that run, some 20 µs in a virtual machine, and a program's first and second region make a plan each.
+// The memory of a plan. That of small teams is kept for the next one: to give it back interrupts the CPUs of all
+// threads that run, some 20 µs in a virtual machine, and a program's first and second region make a plan each.
 class PlanMemory {
  public:
   explicit PlanMemory(uint32_t size) : bytes_(generation_bytes(size)), kept_(size <= kMostKept) {

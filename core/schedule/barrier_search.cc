@@ -17,9 +17,9 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostRoots = 8;  // of a barrier by trees, when not all are tried
-// What a fork and join must be cheaper than a simpler one, of what that costs: the model prices a tree within a cache too
-// low. On the 16 CPUs of ../results/2026-11-22-xeon-vm-16cpu.txt a flat gather and one line took 4.6 hops, a searched
-// tree to gather 5.5; the model says 5.1 and 4.2.
+// What a fork and join may cost, as a share of a simpler one's price: the model prices a tree within a cache too low.
+// On the 16 CPUs of results/2026-11-22-xeon-vm-16cpu.txt a flat gather and one line took 4.6 hops, a searched tree to
+// gather 5.5; the model says 5.1 and 4.2.
 constexpr double kLeaders = 0.95, kSearched = 0.75;
 constexpr uint32_t kMostAllRoots = 12;  // with so many participants all are: two exact trees for each, 0.1 s
 

@@ -6,8 +6,8 @@
 //   - the arguments that the registry thinks worth trying;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;
-//   - while a program starts: for two, the pair alone, below which nothing is; with more than 64, only the families that
-//     win on large machines.
+//   - while a program starts: for two, the pair alone, below which nothing is; with more than 64, only the families
+//     that win on large machines.
 #include "schedule/choose.h"
 
 #include <cerrno>
