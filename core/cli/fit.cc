@@ -20,8 +20,6 @@ namespace {
 // The states of others are looked at so often, a millisecond apart.
 constexpr int kLooks = 4;
 constexpr auto kPause = std::chrono::milliseconds(1);
-// Others that want less are the container's shell and its agents.
-constexpr double kNoticed = 0.3;
 
 // The group whose processes can be seen; "": none.
 std::string own_group(const SystemFiles& files) {
@@ -94,7 +92,7 @@ Room look_at_room(const std::vector<std::string>& command, const std::string& ro
 Fit fit_into(const Room& room, const std::function<const char*(const char*)>& environment) {
   const double quota = room.quota_thousandths * 1e-3;
   const bool by_quota = limits(room);
-  const double others = by_quota && room.others_cpus >= kNoticed ? room.others_cpus : 0;
+  const double others = by_quota && room.others_cpus >= kNoticedLoad ? room.others_cpus : 0;
   const double left = (by_quota ? quota : room.cpus) - others;
   const auto whole = static_cast<uint32_t>(std::max(1.0, left + 1e-9));
   Fit fit;

@@ -23,6 +23,9 @@
 
 namespace smelt {
 
+// CPUs. Others that want less are a container's shell and agents, and a machine's daemons.
+inline constexpr double kNoticedLoad = 0.3;
+
 // The CPUs, quota and load that were seen.
 struct Room {
   uint32_t cpus = 1;               // of the affinity mask

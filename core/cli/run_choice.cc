@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/options.h"
+#include "cli/bind.h"
 #include "cli/command.h"
 #include "cli/fit.h"
 #include "cli/open_mpi_parameters.h"
@@ -113,6 +114,10 @@ void add_run_options(CLI::App& verb, RunChoice& choice) {
       ->type_name("PATH");
   verb.add_flag("--fit", choice.fit,
                 "no more threads than the cgroup's quota pays for (OMP_NUM_THREADS; also SMELT_FIT=1)");
+  verb.add_option("--bind", choice.bind,
+                  "put threads and ranks on cores of their own, near each other or far, unless others work there")
+      ->check(CLI::IsMember({"none", "close", "spread"}))
+      ->capture_default_str();
   verb.add_flag(
       "--messages", choice.messages,
       "serve Open MPI's messages between ranks of a node as well, not its collectives alone (Open MPI 4.1, 5.0)");
@@ -138,10 +143,19 @@ RunParts parts_to_run(const RunChoice& choice, const std::string& program, const
   parts.verbose = choice.verbose;
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
   parts.networks = network_parameters(choice);
+  uint32_t threads = 0;  // of each process; 0: not known
   if (!choice.stock && (choice.fit || options().fit)) {
     const Fit fit = fit_into(look_at_room(command), environment);
     warn("--fit: " + fit.why);
     parts.threads = fit.changes;
+    threads = fit.threads;
+  }
+  if (!choice.stock && choice.bind != "none") {
+    if (const char* const set = environment("OMP_NUM_THREADS"); threads == 0 && set)
+      threads = static_cast<uint32_t>(std::strtoul(set, nullptr, 10));
+    const Binding binding = bind_to(choice.bind, look_at_cores(), command, threads, environment);
+    warn("--bind: " + binding.why);
+    parts.threads.insert(parts.threads.end(), binding.changes.begin(), binding.changes.end());
   }
   return parts;
 }

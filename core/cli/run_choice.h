@@ -16,9 +16,10 @@ namespace smelt {
 struct RunChoice {
   std::string library;
   bool stock = false, verbose = false, networks = false, messages = false, fit = false;
+  std::string bind = "none";  // "close", "spread"
 };
 
-// The options --library, --fit, --messages and --networks.
+// The options --library, --fit, --bind, --messages and --networks.
 void add_run_options(CLI::App& verb, RunChoice& choice);
 
 // Words behind the options of a verb with prefix_command(), and `tail`, which began with "--". Throws UserError where

@@ -21,7 +21,7 @@ struct RunParts {
   bool verbose = false;
   std::string sanitizer = {};            // AddressSanitizer's runtime that the program needs (preload.h), "" for none
   std::vector<Parameter> networks = {};  // of Open MPI, to be set
-  std::vector<EnvironmentChange> threads = {};  // of --fit
+  std::vector<EnvironmentChange> threads = {};  // of --fit and --bind
 };
 
 // Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them. The user's
