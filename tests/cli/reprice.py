@@ -269,7 +269,8 @@ def compare(machine, costs, op, pattern, model, cpus=None):
     counts["loops"] += 1
     if len(programs) <= 32:
         bound = barrier_bound(programs, costs, index)
-        assert close(bound, tree["bound"]), f"{what}, bound: {bound}, not {tree['bound']}"
+        # That of a tree to gather, which only a search can prove, may be higher.
+        assert tree["bound"] >= bound * (1 - 1e-5), f"{what}, bound: {bound}, above {tree['bound']}"
         counts["bounds"] += 1
 
 
