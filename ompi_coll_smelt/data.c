@@ -69,10 +69,7 @@ void coll_smelt_data_convert(coll_smelt_data *data, const void *buffer, coll_sme
   data->data = (smelt_data){.base = NULL, .pack = pack, .unpack = unpack, .context = data};
 }
 
-void coll_smelt_data_end(coll_smelt_data *data) {
-  /* A reduction's result is not looked at elsewhere than on its root, and then there is no convertor. */
-  if (data->data.context) OBJ_DESTRUCT(&data->convertor);
-}
+void coll_smelt_data_end(coll_smelt_data *data) { OBJ_DESTRUCT(&data->convertor); }
 
 void coll_smelt_pack(struct ompi_datatype_t *type, size_t elements, const void *layout, void *packed) {
   opal_convertor_t convertor;

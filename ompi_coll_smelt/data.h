@@ -18,7 +18,7 @@ enum { COLL_SMELT_CARRY = 64 };
 
 typedef struct coll_smelt_data {
   smelt_data data;
-  /* The rest only where data.base is NULL. */
+  /* The rest only where data.context is not NULL. */
   opal_convertor_t convertor;
   unsigned char carry[COLL_SMELT_CARRY]; /* packed, but not asked for yet */
   size_t carry_at, carry_bytes;
@@ -65,7 +65,7 @@ static inline void coll_smelt_data_open(coll_smelt_data *data, const void *buffe
 }
 
 static inline void coll_smelt_data_close(coll_smelt_data *data) {
-  if (OPAL_UNLIKELY(!data->data.base)) coll_smelt_data_end(data);
+  if (OPAL_UNLIKELY(data->data.context != NULL)) coll_smelt_data_end(data);
 }
 
 /* fold.c. OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (types with gaps only). */

@@ -18,32 +18,51 @@
 
 /* --- predefined operation, predefined type without gaps */
 
+/* Its counts are ints. More elements come in halves, apart, so that the usual call saves no registers. */
+
+static void predefined_into_right(void *context, const void *left, void *right, size_t elements);
+static void predefined_into_third(void *context, const void *left, const void *right, void *result, size_t elements);
+
+__attribute__((noinline, cold)) static void halves_into_right(void *context, const void *left, void *right,
+                                                              size_t elements) {
+  const size_t half = elements / 2, bytes = half * ((coll_smelt_fold *)context)->fold.element_bytes;
+  predefined_into_right(context, left, right, half);
+  predefined_into_right(context, (const char *)left + bytes, (char *)right + bytes, elements - half);
+}
+
 static void predefined_into_right(void *context, const void *left, void *right, size_t elements) {
   coll_smelt_fold *fold = context;
-  while (elements > 0) {
-    int count = elements < INT_MAX ? (int)elements : INT_MAX;
+  int count = (int)elements;
+  if (OPAL_LIKELY(elements <= INT_MAX))
     fold->into_right(left, right, &count, &fold->type, fold->into_right_module);
-    left = (const char *)left + (size_t)count * fold->fold.element_bytes;
-    right = (char *)right + (size_t)count * fold->fold.element_bytes;
-    elements -= (size_t)count;
-  }
+  else
+    halves_into_right(context, left, right, elements);
+}
+
+__attribute__((noinline, cold)) static void halves_into_third(void *context, const void *left, const void *right,
+                                                              void *result, size_t elements) {
+  const size_t half = elements / 2, bytes = half * ((coll_smelt_fold *)context)->fold.element_bytes;
+  predefined_into_third(context, left, right, result, half);
+  predefined_into_third(context, (const char *)left + bytes, (const char *)right + bytes, (char *)result + bytes,
+                        elements - half);
 }
 
 static void predefined_into_third(void *context, const void *left, const void *right, void *result, size_t elements) {
   coll_smelt_fold *fold = context;
-  while (elements > 0) {
-    int count = elements < INT_MAX ? (int)elements : INT_MAX;
+  int count = (int)elements;
+  if (OPAL_LIKELY(elements <= INT_MAX))
     fold->into_third(left, right, result, &count, &fold->type, fold->into_third_module);
-    left = (const char *)left + (size_t)count * fold->fold.element_bytes;
-    right = (const char *)right + (size_t)count * fold->fold.element_bytes;
-    result = (char *)result + (size_t)count * fold->fold.element_bytes;
-    elements -= (size_t)count;
-  }
+  else
+    halves_into_third(context, left, right, result, elements);
+}
+
+static bool are_predefined(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+  return (op->o_flags & OMPI_OP_FLAGS_INTRINSIC) && ompi_datatype_is_predefined(type);
 }
 
 /* Which of the operation's functions serves the type; -1: none, as far as this table knows. */
 static int function_index(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
-  if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return -1;
+  if (!are_predefined(op, type)) return -1;
   const int index = ompi_op_ddt_map[type->id];
   return index >= 0 && op->o_func.intrinsic.fns[index] ? index : -1;
 }
@@ -70,9 +89,8 @@ static bool is_exact(int index, const struct ompi_datatype_t *type) {
 /* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
  * NaN, depends on which operand comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as
  * far as its vectors reach. */
-bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
-  if (!(op->o_flags & OMPI_OP_FLAGS_INTRINSIC) || !ompi_datatype_is_predefined(type)) return false;
-  if (!is_exact(ompi_op_ddt_map[type->id], type)) return false;
+static inline bool is_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+  if (!are_predefined(op, type) || !is_exact(ompi_op_ddt_map[type->id], type)) return false;
   switch (op->op_type) {
     case OMPI_OP_SUM: return type->super.size > 1;
     case OMPI_OP_MAX:
@@ -88,6 +106,10 @@ bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype
     case OMPI_OP_MINLOC: return true;
     default: return false;
   }
+}
+
+bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
+  return is_any_order(op, type);
 }
 
 static void open_predefined(coll_smelt_fold *fold, int index) {
@@ -132,7 +154,7 @@ static char *element_zero(char *room, ptrdiff_t low) {
   return (char *)((at + kAlignment - 1) / kAlignment * kAlignment);
 }
 
-static int open_gaps(coll_smelt_fold *fold) {
+__attribute__((noinline, cold)) static int open_gaps(coll_smelt_fold *fold) {
   const opal_datatype_t *type = &fold->type->super;
   const ptrdiff_t extent = type->ub - type->lb, true_extent = type->true_ub - type->true_lb;
   const ptrdiff_t step = extent < 0 ? -extent : extent;
@@ -155,7 +177,7 @@ int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op, struct omp
   fold->fold.element_bytes = type->super.size;
   fold->fold.context = fold;
   fold->fold.flags = (op->o_flags & OMPI_OP_FLAGS_COMMUTE ? SMELT_FOLD_COMMUTES : 0) |
-                     (coll_smelt_any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
+                     (is_any_order(op, type) ? SMELT_FOLD_ANY_ORDER : 0);
   fold->fold.into_third = NULL; /* Open MPI's three-operand form swaps the operands of operations not predefined */
   if (OPAL_UNLIKELY(!coll_smelt_gapless(type))) return open_gaps(fold);
   const int index = function_index(op, type);
