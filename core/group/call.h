@@ -4,7 +4,8 @@
 //   int check(const smelt_group* group) const;            0, or the error in them
 //   bool is_nothing(const Group& group) const;            nobody has anything to do, and nobody waits
 //   int alone() const;                                    in a group of one: the operand is the result
-//   int run(Group& group) const;                          blocking
+//   int run(Group& group) const;                          blocking; inlined where it is one call, so that the struct
+//                                                         stays in registers
 //   int start(Group& group, Pending& place) const;        copies the arguments to `place`, and makes the machine there
 #pragma once
 

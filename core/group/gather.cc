@@ -38,7 +38,7 @@ struct GatherCall {
   }
   bool is_nothing(const Group&) const { return bytes == 0; }
   int alone() const { return copy_through(*in, at(out), bytes); }
-  int run(Group& group) const { return run_gather(group, *in, out, bytes, root); }
+  [[gnu::always_inline]] int run(Group& group) const { return run_gather(group, *in, out, bytes, root); }
   int start(Group& group, Pending& place) const {
     place.in = *in;
     return gather(Starting{group, place, bytes}, {place.in, bytes, {static_cast<char*>(out), bytes}, root});

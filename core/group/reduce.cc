@@ -135,7 +135,7 @@ struct ReduceCall : FoldForAll {
   int check(const smelt_group* group) const {
     return !group || !in || !fold || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
   }
-  int run(Group& group) const {
+  [[gnu::always_inline]] int run(Group& group) const {
     return run_reduce(group, *in, group.me == root ? *out : kNowhere, elements, *fold, root);
   }
   int start(Group& group, Pending& place) const {

@@ -242,7 +242,7 @@ struct ScanCall : FoldForAll {
   Prefix prefix;
 
   int alone() const { return prefix == Prefix::kInclusive ? FoldForAll::alone() : 0; }
-  int run(Group& group) const { return run_scan(group, *in, *out, elements, *fold, prefix); }
+  [[gnu::always_inline]] int run(Group& group) const { return run_scan(group, *in, *out, elements, *fold, prefix); }
   int start(Group& group, Pending& place) const {
     place.in = *in, place.out = *out, place.fold = *fold;
     return scan(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, prefix});

@@ -115,7 +115,7 @@ struct ScatterCall {
   }
   bool is_nothing(const Group&) const { return bytes == 0; }
   int alone() const { return copy_through(at(in), *out, bytes); }
-  int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
+  [[gnu::always_inline]] int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
   int start(Group& group, Pending& place) const {
     place.out = *out;
     return scatter(Starting{group, place, sent_bytes(group, bytes)},
