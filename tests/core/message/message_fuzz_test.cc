@@ -123,10 +123,10 @@ class OneThread {
     const auto context = static_cast<uint16_t>(below(2));
     const auto tag = static_cast<int32_t>(below(4)) - (below(10) == 0);
     Endpoint& from = members_[sent.from];
-    if (below(3) != 0 || !from.send_now(to, context, tag, sent.bytes.data(), sent.bytes.size()))
-      ASSERT_EQ(from.send(&sent, to, context, tag, below(3) == 0 ? nullptr : sent.bytes.data(), sent.bytes.size(),
-                          below(4) == 0),
-                0);
+    if (below(3) != 0 || !from.send_now(to, context, tag, sent.bytes.data(), sent.bytes.size())) {
+      const void* const data = below(3) == 0 ? nullptr : sent.bytes.data();
+      ASSERT_EQ(from.send(&sent, to, context, tag, data, sent.bytes.size(), below(4) == 0), 0);
+    }
     under_way_[to].push_back({match_key(context, sent.from, tag), &sent});
   }
 
