@@ -27,8 +27,6 @@ char** plain_command(char** argv) {
   return command;
 }
 
-bool is_plain(const std::string& path) { return !path.empty() && path.find_first_of(": ") == std::string::npos; }
-
 // As `env` does it: the variables as they are, without those that are changed, and then the changes.
 std::vector<std::string> changed_environment(const std::vector<EnvironmentChange>& changes) {
   std::vector<std::string> all;
@@ -46,10 +44,12 @@ std::vector<std::string> changed_environment(const std::vector<EnvironmentChange
 // Returns where this run is not plain after all, or the program cannot be executed.
 void become(char** command) {
   const std::string program = find_program(command[0]);
-  const std::string shim = find_shim(), beside = find_kmp_shim();
-  if (program.empty() || !preload_obstacle(program).empty() || !is_plain(shim) || !is_plain(beside)) return;
+  const std::string shim = find_shim();
+  if (program.empty() || !preload_obstacle(program).empty() || shim.empty()) return;
   RunParts parts;
-  parts.shims = shim + ":" + beside;
+  std::string unfit;
+  parts.shims = join_shims({shim, find_kmp_shim()}, &unfit);
+  if (!unfit.empty()) return;
   parts.component = find_component();
   parts.sanitizer = sanitizer_runtime(program);
   if (parts.component.find(':') != std::string::npos) return;

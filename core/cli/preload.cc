@@ -17,6 +17,8 @@
 namespace smelt {
 namespace {
 
+constexpr const char* kEntryEnds = ": ";  // the loader takes both
+
 bool is_file(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -117,6 +119,11 @@ bool is_sanitizer_runtime(const std::string& path) {
   return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
 }
 
+// To the end of a value of LD_PRELOAD.
+void append_entry(std::string* value, const std::string& entry) {
+  if (!entry.empty()) *value += (value->empty() ? "" : ":") + entry;
+}
+
 // A file of Smelt's: in `built`, a folder of the build tree, or in `installed`, a folder of the library directory.
 std::string find_part(const std::string& built, const std::string& installed, const std::string& name) {
   std::vector<std::string> places;
@@ -163,21 +170,29 @@ std::string without_components(const std::string& path, bool messages) {
   return others;
 }
 
+std::string join_shims(const std::vector<std::string>& paths, std::string* unfit) {
+  std::string joined;
+  for (const std::string& path : paths) {
+    if (path.find_first_of(kEntryEnds) != std::string::npos) *unfit = path;
+    append_entry(&joined, path);
+  }
+  return joined;
+}
+
 std::string preload_value(const char* before, const std::string& shims, const std::string& sanitizer) {
   std::string first, rest;
-  const auto append = [](std::string& value, const std::string& entry) { value += (value.empty() ? "" : ":") + entry; };
   const std::string entries = before ? before : "";
   for (size_t at = 0; at < entries.size();) {
-    size_t end = entries.find_first_of(": ", at);  // the loader takes both
+    size_t end = entries.find_first_of(kEntryEnds, at);
     if (end == std::string::npos) end = entries.size();
     const std::string entry = entries.substr(at, end - at);
-    if (const std::string name = name_of(entry); !entry.empty() && name != kShimName && name != kKmpShimName)
-      append(is_sanitizer_runtime(entry) ? first : rest, entry);
+    if (const std::string name = name_of(entry); name != kShimName && name != kKmpShimName)
+      append_entry(is_sanitizer_runtime(entry) ? &first : &rest, entry);
     at = end + 1;
   }
   if (first.empty() && !shims.empty()) first = sanitizer;
-  if (!shims.empty()) append(first, shims);
-  if (!rest.empty()) append(first, rest);
+  append_entry(&first, shims);
+  append_entry(&first, rest);
   return first;
 }
 
@@ -200,7 +215,7 @@ std::string sanitizer_runtime(const std::string& program) {
   const unsigned char kind = elf_class(file);
   if (kind == ELFCLASSNONE) return "";
   for (const std::string& name : kind == ELFCLASS64 ? Elf64(file).needed() : Elf32(file).needed())
-    if (is_sanitizer_runtime(name) && name.find_first_of(": ") == std::string::npos) return name;
+    if (is_sanitizer_runtime(name) && name.find_first_of(kEntryEnds) == std::string::npos) return name;
   return "";
 }
 

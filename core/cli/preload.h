@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace smelt {
 
@@ -23,6 +24,10 @@ std::string find_kmp_shim();
 std::string find_component();
 // ... and of the one for messages, which is the same folder where both are installed.
 std::string find_messages_component();
+
+// Those of the paths that are not "", as LD_PRELOAD wants them. `unfit`: one that it cannot hold, because a colon or a
+// space is in it.
+std::string join_shims(const std::vector<std::string>& paths, std::string* unfit);
 
 // `before` (LD_PRELOAD as it was, or nullptr) without any shim, and with `shims` in front, "" for none. Before them
 // only AddressSanitizer's runtime, which ends a program that loads another library first: the one in `before`, or

@@ -40,13 +40,14 @@ std::string shims_to_use(const RunChoice& choice, const std::string& component) 
   } else {
     shim = std::filesystem::absolute(shim).string();  // the program may start in, or change to, another directory
   }
-  for (const std::string& path : {shim, beside})
-    if (path.find_first_of(": ") != std::string::npos)
-      throw UserError(
-          fmt::format("{}: LD_PRELOAD cannot hold a path with a colon or a space; copy the library elsewhere "
-                      "and name it with --library",
-                      path));
-  return shim + (shim.empty() || beside.empty() ? "" : ":") + beside;
+  std::string unfit;
+  const std::string shims = join_shims({shim, beside}, &unfit);
+  if (!unfit.empty())
+    throw UserError(
+        fmt::format("{}: LD_PRELOAD cannot hold a path with a colon or a space; copy the library elsewhere "
+                    "and name it with --library",
+                    unfit));
+  return shims;
 }
 
 std::string component_to_use(const RunChoice& choice) {
