@@ -1,8 +1,8 @@
-/* A collective as the component serves it, in one header each (barrier.h, bcast.h, ...; exchange.c): the program's
- * call, and the terms that the group is told. functions.c makes of these the functions that Open MPI calls: the
- * blocking one, of which they become a part, the nonblocking and the persistent one (nonblocking.c). If a call is not
- * ours, the component below is to be called. Everything that decides is the same on all ranks: packed bytes, not counts
- * or layouts, which may differ. */
+/* A collective as the component serves it, in a header of its name (barrier.h, broadcast.h, ...) or that of its kin
+ * (reduce.h): the program's call, and the terms that the group is told. functions.c makes of these the functions that
+ * Open MPI calls: the blocking one, of which they become a part, the nonblocking and the persistent one
+ * (nonblocking.c). If a call is not ours, the component below is to be called. Everything that decides is the same on
+ * all ranks: packed bytes, not counts or layouts, which may differ. */
 #ifndef COLL_SMELT_FORM_H
 #define COLL_SMELT_FORM_H
 

@@ -3,24 +3,11 @@
  * describes the call (arguments.h), offers it to Smelt, and leaves it to the component below where it is not ours. */
 #include "functions.h"
 
-#include "allgather.h"
-#include "allgatherv.h"
-#include "allreduce.h"
-#include "alltoall.h"
 #include "arguments.h"
-#include "barrier.h"
-#include "bcast.h"
-#include "exchange.h"
 #include "first_reductions.h"
-#include "gather.h"
-#include "gatherv.h"
+#include "forms.h"
 #include "node_calls.h"
 #include "nonblocking.h"
-#include "reduce.h"
-#include "reduce_scatter.h"
-#include "scan.h"
-#include "scatter.h"
-#include "scatterv.h"
 
 static const coll_smelt_form forms[SMELT_COLLECTIVES] = {
 #define SMELT_COLLECTIVE(NAME, name, ...)                                                             \

@@ -23,7 +23,7 @@
 
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
-#include "reduction.h"
+#include "reduce.h"
 
 enum { kShort = 32768 }; /* bytes of all nodes' operands: so far one call of the leaders, not two that carry less */
 enum { kLower, kWhole, kSliced };

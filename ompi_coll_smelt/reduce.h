@@ -1,21 +1,52 @@
-/* MPI_Reduce. */
+/* The collectives that combine operands: MPI_Reduce, MPI_Allreduce, MPI_Scan and MPI_Exscan; and what a reduce_scatter
+ * has in common with them. */
 #ifndef COLL_SMELT_REDUCE_H
 #define COLL_SMELT_REDUCE_H
 
-#include "reduction.h"
+#include "form.h"
 
-static inline size_t coll_smelt_prepare_reduce(const coll_smelt_module *module, coll_smelt_call *call) {
-  return (void)module, coll_smelt_operand_bytes(call);
+static inline size_t coll_smelt_operand_bytes(const coll_smelt_call *call) {
+  return coll_smelt_bytes(call->type, call->count);
 }
-static inline int coll_smelt_open_reduce(coll_smelt_terms *terms, const coll_smelt_module *module,
-                                         const coll_smelt_call *call) {
-  return coll_smelt_open_reduction(terms, call, coll_smelt_is_root(module, call));
+
+/* Operands and result of `count` elements each. Where there is no result MPI says nothing of `receive`, and
+ * MPI_IN_PLACE is not allowed for `send`. */
+static inline int coll_smelt_open_reduction(coll_smelt_terms *terms, const coll_smelt_call *call, bool receives) {
+  const int error = coll_smelt_fold_open(&terms->fold, call->op, call->type);
+  if (OPAL_UNLIKELY(error != OMPI_SUCCESS)) return error;
+  coll_smelt_data_open(&terms->in, call->send == MPI_IN_PLACE ? call->receive : call->send, call->count, call->type,
+                       false);
+  if (receives)
+    coll_smelt_data_open(&terms->out, call->receive, call->count, call->type, true);
+  else
+    terms->out.data = (smelt_data){0};
+  return OMPI_SUCCESS;
 }
-COLL_SMELT_RUNS(reduce, &terms->in.data, &terms->out.data, (size_t)call->count, &terms->fold.fold, (unsigned)call->root)
-static inline void coll_smelt_close_reduce(coll_smelt_terms *terms, const coll_smelt_module *module,
-                                           const coll_smelt_call *call, int error) {
-  (void)module, (void)call, (void)error;
-  coll_smelt_close_reduction(terms);
+static inline void coll_smelt_close_reduction(coll_smelt_terms *terms) {
+  coll_smelt_data_close(&terms->out);
+  coll_smelt_data_close(&terms->in);
+  coll_smelt_fold_close(&terms->fold);
 }
+
+/* `receives`: has this rank a result? Then the group's function's arguments behind the elements. */
+#define COLL_SMELT_REDUCTION(name, receives, ...)                                                          \
+  static inline size_t coll_smelt_prepare_##name(const coll_smelt_module *module, coll_smelt_call *call) { \
+    return (void)module, coll_smelt_operand_bytes(call);                                                   \
+  }                                                                                                        \
+  static inline int coll_smelt_open_##name(coll_smelt_terms *terms, const coll_smelt_module *module,       \
+                                           const coll_smelt_call *call) {                                  \
+    return (void)module, coll_smelt_open_reduction(terms, call, receives);                                 \
+  }                                                                                                        \
+  COLL_SMELT_RUNS(name, &terms->in.data, &terms->out.data, (size_t)call->count, __VA_ARGS__)               \
+  static inline void coll_smelt_close_##name(coll_smelt_terms *terms, const coll_smelt_module *module,     \
+                                             const coll_smelt_call *call, int error) {                     \
+    (void)module, (void)call, (void)error;                                                                 \
+    coll_smelt_close_reduction(terms);                                                                     \
+  }
+
+COLL_SMELT_REDUCTION(reduce, coll_smelt_is_root(module, call), &terms->fold.fold, (unsigned)call->root)
+COLL_SMELT_REDUCTION(allreduce, true, &terms->fold.fold)
+COLL_SMELT_REDUCTION(scan, true, &terms->fold.fold)
+COLL_SMELT_REDUCTION(exscan, coll_smelt_me(module) > 0, &terms->fold.fold)
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef COLL_SMELT_REDUCE_SCATTER_H
 #define COLL_SMELT_REDUCE_SCATTER_H
 
-#include "reduction.h"
+#include "reduce.h"
 
 #include <string.h>
 

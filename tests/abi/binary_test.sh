@@ -18,20 +18,17 @@ done
 
 exported() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort; }
 listed() { tr ';' '\n' <"$1" | sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_]*\) *$/\1/p' | sort; }
+declared() { sed -n 's/^SMELT_API .*\b\(smelt_[a-z_]*\)(.*/\1/p' "$@" | sort; }
 difference=$(mktemp)
-exported "$library" >"$difference.a"; listed "$source/core/include/smelt/smelt.map" | grep '^smelt_' >"$difference.b"
-diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt.so exports (>) other symbols than smelt.map lists (<)"; cat "$difference"; }
+exported "$library" >"$difference.a"; declared "$source"/core/include/smelt/*.h | grep -v '^smelt_rails\{0,1\}_' >"$difference.b"
+diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt.so exports (>) other functions than smelt/*.h declare (<)"; cat "$difference"; }
 if [ -n "$rails" ]; then
   exported "$rails" >"$difference.a"; listed "$source/rail_ofi/smelt_rail_ofi.map" | grep '^smelt_' >"$difference.b"
   diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other symbols than its map lists (<)"; cat "$difference"; }
   # Each function of the header is in it.
-  sed -n 's/^SMELT_API .*\b\(smelt_rails\{0,1\}_[a-z]*\)(.*/\1/p' "$source/core/include/smelt/rail.h" | sort >"$difference.b"
+  declared "$source/core/include/smelt/rail.h" >"$difference.b"
   diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other functions than smelt/rail.h declares (<)"; cat "$difference"; }
 fi
-# Debian's package lists them once more, with the version that each came in.
-{ listed "$source/core/include/smelt/smelt.map"; listed "$source/rail_ofi/smelt_rail_ofi.map"; } | grep '^smelt_' | sort >"$difference.a"
-sed -n 's/^ \(smelt_[a-z0-9_]*\)@.*/\1/p' "$source/debian/libsmelt0.symbols" | sort >"$difference.b"
-diff "$difference.b" "$difference.a" >"$difference" || { fail "the maps list (>) other symbols than debian/libsmelt0.symbols (<)"; cat "$difference"; }
 exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_(counters|give_way|yield_left_out)$|^dlclose$|^sched_yield$|^pthread_create$|^pthread_setspecific$|^tss_set$|^__cxa_thread_atexit_impl$' >"$difference.b"
 diff "$difference.b" "$difference.a" >"$difference" || { fail "the shim exports (>) other symbols than smelt_gomp.map lists (<)"; cat "$difference"; }
 exported "$kmp" >"$difference.a"; listed "$source/kmp_shim/smelt_kmp.map" | grep -E '^(__kmpc|kmpc?|ompc?)_|^smelt_kmp_counters$|^dlclose$|^sched_yield$|^pthread_create$' >"$difference.b"

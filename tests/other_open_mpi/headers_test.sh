@@ -1,10 +1,10 @@
 #!/bin/sh
 # The sources of Open MPI's components against the headers of another Debian's Open MPI, compiled and not linked: what a change that was
 # tried with this machine's Open MPI alone breaks there. The whole of it, with the tests: other_open_mpi_test.sh.
-#   headers_test.sh SOURCE_ROOT SUITE SERIES     e.g. . trixie 5.0
+#   headers_test.sh SOURCE_ROOT BUILD_ROOT SUITE SERIES     e.g. . build trixie 5.0
 # Exit 77, with a line that says why: skipped.
 set -eu
-source=$(cd "$1" && pwd) suite=$2 series=$3
+source=$(cd "$1" && pwd) build=$(cd "$2" && pwd) suite=$3 series=$4
 skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAIL: $*"; exit 1; }
 place=$(mktemp -d)
@@ -30,8 +30,8 @@ wide=-mcx16  # as in ompi_pml_smelt/meson.build
 cc $wide -E -x c /dev/null >/dev/null 2>&1 || wide=
 compiles() {
   cc -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -pthread $wide -I"$source/core" -I"$source/core/include" \
-    -isystem "$pmix" -isystem "$pmix/pmix" -isystem "$openmpi" -isystem "$openmpi/openmpi" -idirafter "$source/ompi_coll_smelt/left_out" \
-    -x c "$@"
+    -I"$build/ompi_coll_smelt" -I"$source/ompi_coll_smelt" -isystem "$pmix" -isystem "$pmix/pmix" -isystem "$openmpi" \
+    -isystem "$openmpi/openmpi" -idirafter "$source/ompi_coll_smelt/left_out" -x c "$@"
 }
 printf '#include <mpi.h>\n_Static_assert(OMPI_MAJOR_VERSION == %s && OMPI_MINOR_VERSION == %s, "series");\n' "${series%.*}" "${series#*.}" |
   compiles - || fail "these headers are not of Open MPI $series"

@@ -1,6 +1,6 @@
 /* MPI_Bcast. */
-#ifndef COLL_SMELT_BCAST_H
-#define COLL_SMELT_BCAST_H
+#ifndef COLL_SMELT_BROADCAST_H
+#define COLL_SMELT_BROADCAST_H
 
 #include "form.h"
 
