@@ -1,5 +1,5 @@
-/* The collectives that combine operands: MPI_Reduce, MPI_Allreduce, MPI_Scan and MPI_Exscan; and what a reduce_scatter
- * has in common with them. */
+/* The collectives that combine operands: MPI_Reduce, MPI_Allreduce, MPI_Scan and MPI_Exscan; and the parts that a
+ * reduce_scatter shares. */
 #ifndef COLL_SMELT_REDUCE_H
 #define COLL_SMELT_REDUCE_H
 

@@ -1,4 +1,4 @@
-// What the configurations are, and how they are priced.
+// The configurations, and how they are priced.
 //
 //   flat, vanilla    one flag and, up to 512 B, one buffer of the root's for all; longer messages are read where the
 //                    root has them
@@ -13,7 +13,7 @@
 // message, the first line as all others do (ready read and pollers), further ones overlapping as further messages do
 // (receive busy). Lines of the root's that are read on both sides of the boundary cost a crossing more at first, and
 // then half of the way from the near pace to the far one; where the root's side has read before, it keeps its own pace.
-// The root is through when all have acknowledged. What a call costs beside all that, one number, is taken from the row
+// The root is through when all have acknowledged. The rest of a call's cost, one number, is taken from the row
 // of two ranks with the shortest message.
 #include "cli/broadcast_table.h"
 
