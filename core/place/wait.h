@@ -1,7 +1,11 @@
 // How a participant waits for another one: the one wait of all rooms in which it ends by sleeping on a bell. Three wait
-// otherwise. team waits on the barrier's own lines (policy/wait.h). message's poller (message/wait.cc) never sleeps, and
-// counts rounds of progress where a time would cost it a look at the clock. thread's workers (thread/idle.cc) sleep by
-// counts of searchers and sleepers, so that a signal costs no system call while somebody searches.
+// otherwise:
+//
+//   team       on the barrier's own lines (policy/wait.h)
+//   message    its poller never sleeps, and counts rounds of progress where a time would cost it a look at the clock
+//              (message/wait.cc)
+//   thread     its workers sleep by counts of searchers and sleepers, so that a signal costs no system call while
+//              somebody searches (thread/idle.cc)
 //
 //   1. a burst of looks
 //   2. looks as long as the policy lets it spin. If one that it waits for was last seen on its CPU, that one cannot run
