@@ -108,7 +108,7 @@ struct AllreduceBlocks : Machine {
         from = result = job.out.base ? job.out.base : unpacked;
         SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
         if (!reduce.have) {
-          SMELT_AWAIT((from = how.get(route.parent, group.line_of_parent(route), job.bytes(), result)) != nullptr);
+          SMELT_AWAIT((from = how.get(route.parent, route.line, job.bytes(), result)) != nullptr);
         }
         if (group.me == 0 || route.forwards) {
           SMELT_AWAIT(how.put_lines(route, from, job.bytes()));

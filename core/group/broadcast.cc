@@ -56,9 +56,8 @@ struct BroadcastInline : Machine {
           from = packed_view(data, 0, bytes, room);
           SMELT_AWAIT(how.put_lines(route, from, bytes));
         } else {
-          SMELT_AWAIT(
-              (from = how.get_any(route.parent, group.line_of_parent(route), bytes, data.base ? data.base : room,
-                                  [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
+          SMELT_AWAIT((from = how.get_any(route.parent, route.line, bytes, data.base ? data.base : room,
+                                          [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
           if (from == kOtherLength) [[unlikely]] {
             error = How::kStops ? kUnexpected : broadcast_any(group, data, bytes, root, true);
             return true;
@@ -147,8 +146,8 @@ struct BroadcastPieces : Machine {
     const auto in_pieces = [&] { return group.filled(parent, &Desk::filled_down, group.pieces); };
     return how.until(parent,
                      [&] {
-                       return in_pieces() || (++polls % kPollsHere == 0 &&
-                                              group.is_here(*group.slot(group.line_of_parent(group.route(root)))));
+                       return in_pieces() ||
+                              (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.route(root).line)));
                      }) &&
            in_pieces() && group.message_of(parent, &Desk::filled_down, group.pieces) == group.broadcast_of(bytes);
   }
@@ -199,7 +198,7 @@ struct BroadcastAny : Machine {
           if (group.n == 2) group.settled = group.episode - 1;
         }
         if (inline_bytes) {
-          SMELT_AWAIT((from = how.get(route.parent, group.line_of_parent(route), inline_bytes, room)) != nullptr);
+          SMELT_AWAIT((from = how.get(route.parent, route.line, inline_bytes, room)) != nullptr);
           if (route.forwards) {
             SMELT_AWAIT(how.put(group.desk().down, from, inline_bytes));
           }
@@ -228,7 +227,7 @@ struct BroadcastAny : Machine {
     heading.bytes = group.broadcast_in_pieces(route.parent);
     in_pieces = heading.bytes != 0;
     if (in_pieces) return true;
-    const InlineSlot* const line = group.line_of_parent(route);
+    const InlineSlot* const line = route.line;
     if (!group.is_here(*group.slot(line))) return false;
     const uint64_t what = group.what_is_here(line);
     if (what == kHeadsLong)

@@ -288,7 +288,8 @@ void Group::turn() {
 
 void Group::find_route(uint32_t root) {
   char pattern[40];
-  routes[root] = plan_route(*this, root, pattern, sizeof pattern);
+  Route& route = routes[root] = plan_route(*this, root, pattern, sizeof pattern);
+  if (route.parent != kNobody) route.line = route.aside ? desks[route.parent].up : desks[route.parent].down;
 }
 
 void Group::find_reduce_route(uint32_t root) {

@@ -153,11 +153,6 @@ struct Group : Rings {
     return routes[root];
   }
   void find_route(uint32_t root);
-  // Where an inline message of the parent's comes.
-  const InlineSlot* line_of_parent(const Route& route) const {
-    const Desk& desk = desks[route.parent];
-    return route.aside ? desk.up : desk.down;
-  }
   // The tree along which this operation goes to `root`; nullptr: it keeps the fixed order.
   const ReduceRoute* tree_for(const smelt_fold& fold, uint32_t root) {
     if (!(fold.flags & plan.free_folds)) return nullptr;

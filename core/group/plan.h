@@ -17,10 +17,11 @@ inline constexpr uint16_t kUnrouted = 0xfffe;  // as a parent: not looked up yet
 // line. Only a root may have two, so that none is polled on both sides of a boundary between packages or caches
 // (generate/line.cc): the second one lies in its slot "up", which is free, as a root contributes nothing to others.
 struct Route {
-  uint16_t parent = kUnrouted;  // kNobody: the root itself
-  bool forwards = false;        // somebody hears it from us
-  bool aside = false;           // we hear it by the parent's second line
-  bool two_lines = false;       // somebody hears it by ours
+  uint16_t parent = kUnrouted;       // kNobody: the root itself
+  bool forwards = false;             // somebody hears it from us
+  bool aside = false;                // we hear it by the parent's second line
+  bool two_lines = false;            // somebody hears it by ours
+  const InlineSlot* line = nullptr;  // where we hear it (Group::find_route)
 };
 
 // A participant's place in the reduction to one root, for operations that may be combined in any order.
