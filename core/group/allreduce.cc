@@ -27,19 +27,20 @@ struct AllreduceOfTwo : Machine {
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
+    const size_t bytes = job.bytes();
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
         SMELT_AWAIT(how.slots_free());
-        pack(job.in, 0, job.bytes(), group.pair_line().half[group.me].payload);
-        group.pair_line().half[group.me].flag.store(group.flag_of(job.bytes()), std::memory_order_release);
+        pack(job.in, 0, bytes, group.pair_line().half[group.me].payload);
+        group.pair_line().half[group.me].flag.store(group.flag_of(bytes), std::memory_order_release);
         SMELT_AWAIT(how.until(1 - group.me, [&] {
           flag = group.pair_line().half[1 - group.me].flag.load(std::memory_order_acquire);
           // If the other's operands are longer, they are in its slot.
           return group.is_here(flag) ||
                  (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.desks[1 - group.me].up)));
         }));
-        if (flag == group.flag_of(job.bytes())) [[likely]]
+        if (flag == group.flag_of(bytes)) [[likely]]
           combine(group.pair_line());
         else
           group.lengths_differ = true;
