@@ -150,7 +150,7 @@ static void guided(Runs* runs, int threads, long n, long chunk, long step) {
 static void limits(int threads) {
   long first = 0, second = 0;
   int runs = 0;
-  const long long_step = LONG_MAX / 2;
+  long long_step = LONG_MAX / 2;  // as a constant it has clang reckon the number of iterations, and warn of that
   const unsigned long long ull_step = ULLONG_MAX / 3;
 #pragma omp parallel num_threads(threads)
   for (int round = 0; round < 3; ++round) {
