@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -60,12 +61,17 @@ int run_tree(const TreeArguments& arguments) {
   const MachineFile machine = read_request(arguments.picture, interrupt.asked(), &request);
   const Picture picture = make_picture(machine, request);
   const int code = interrupt.finish("this is the best found so far");
-  if (arguments.json || arguments.format == "json")
+  if (arguments.json || arguments.format == "json") {
     put(document_text(picture_document(picture), -1));
-  else if (arguments.format == "dot")
+  } else if (arguments.format == "dot") {
     put(dot_picture(picture));
-  else
-    put(text_picture(picture, terminal_takes_utf8()));
+  } else {
+    // A line of the picture that was broken would be no picture.
+    const std::string text = text_picture(picture, terminal_takes_utf8());
+    const size_t facts = std::min(text.find("\n\n"), text.size());
+    put_page(text.substr(0, facts));
+    put(text.substr(facts));
+  }
   return code;
 }
 

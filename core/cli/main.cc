@@ -180,12 +180,15 @@ int dispatch(std::vector<std::string> words) {
     put_page(text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    const auto parsed = app.get_subcommands();
     std::string text = one_line(error.what()) + ";";
-    const CLI::App* verb = parsed.empty() ? nullptr : parsed[0];
-    while (verb && !verb->get_subcommands().empty()) verb = verb->get_subcommands()[0];
-    if (verb && dynamic_cast<const CLI::RequiredError*>(&error)) text = missing_text(*verb, text);
-    throw UserError(fmt::format("{} see 'smelt {}--help'", text, parsed.empty() ? "" : parsed[0]->get_name() + " "));
+    std::string names;
+    const CLI::App* verb = &app;
+    while (!verb->get_subcommands().empty()) {
+      verb = verb->get_subcommands()[0];
+      names += verb->get_name() + " ";
+    }
+    if (verb != &app && dynamic_cast<const CLI::RequiredError*>(&error)) text = missing_text(*verb, text);
+    throw UserError(fmt::format("{} see 'smelt {}--help'", text, names));
   }
   return chosen();
 }

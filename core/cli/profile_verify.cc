@@ -112,13 +112,16 @@ int verify_profile(const VerifyArguments& arguments) {
                           {"reasons", reasons}};
     put(document_text(out));
   } else if (!arguments.quiet) {
+    std::string page;
     if (shown)
-      put(fmt::format("profile     {}: {:%Y-%m-%dT%H:%M:%SZ}, {}\n", path,
-                      fmt::gmtime(static_cast<std::time_t>(shown->header.created)), one_line(shown->header.machine)));
-    for (const std::string& reason : reasons) put(fmt::format("differs     {}\n", one_line(reason)));
-    if (reasons.empty()) put(fmt::format("holds       for this machine, {:016x}\n", machine_fingerprint()));
-    if (!arguments.steady && !conditions.empty()) put_page(fact("beware", "it was measured " + conditions));
-    if (wanted && !own) put(fmt::format("about       its costs were not compared: {}\n", one_line(why_not)));
+      page += fact("profile", fmt::format("{}: {:%Y-%m-%dT%H:%M:%SZ}, {}", path,
+                                          fmt::gmtime(static_cast<std::time_t>(shown->header.created)),
+                                          one_line(shown->header.machine)));
+    for (const std::string& reason : reasons) page += fact("differs", one_line(reason));
+    if (reasons.empty()) page += fact("holds", fmt::format("for this machine, {:016x}", machine_fingerprint()));
+    if (!arguments.steady && !conditions.empty()) page += fact("beware", "it was measured " + conditions);
+    if (wanted && !own) page += fact("about", "its costs were not compared: " + one_line(why_not));
+    put_page(page);
   }
   return reasons.empty() ? 0 : kExitWarning;
 }

@@ -98,7 +98,9 @@ Finding busy_finding(const System& system, const SystemFiles& files, const AllTi
   // "0.20 0.18 0.12 1/80 11206": the fourth is running / existing, ourselves included.
   unsigned running = 0;
   std::sscanf(files.text("/proc/loadavg").value_or("").c_str(), "%*s %*s %*s %u/", &running);
-  const std::string queue = running > 1 ? fmt::format("; {} other threads want to run", running - 1) : "";
+  const std::string queue = running > 2    ? fmt::format("; {} other threads want to run", running - 1)
+                            : running == 2 ? "; 1 other thread wants to run"
+                                           : "";
   if (busy.empty()) return {Severity::kOk, what, "no CPU busy" + queue, "", ""};
   return {Severity::kWarning, what, busy + queue,
           "who shares a CPU with a measurement is measured too, and a barrier waits for the thread that lost its CPU",

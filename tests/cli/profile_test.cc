@@ -165,7 +165,7 @@ TEST(Profile, WithoutOneThereIsNothingToExport) {
   expect_refused(run({{"profile", "diff", measured()}, here}), "this machine has no profile");
   expect_refused(run({{"profile"}, here}), "export, import, verify or diff?");
   expect_refused(run({{"profile", "inport"}, here}), "see 'smelt profile --help'");
-  expect_refused(run({{"profile", "import"}, here}), "see 'smelt profile --help'");
+  expect_refused(run({{"profile", "import"}, here}), "see 'smelt profile import --help'");
 }
 
 TEST(Profile, VerifiedInMilliseconds) {

@@ -54,7 +54,7 @@ TEST(Terminal, PagesFitAndHaveColours) {
     return run(call);
   };
   const std::string program = from_environment("SMELT");
-  for (const std::string verb : {" config", " info", " doctor", " run --help"}) {
+  for (const std::string verb : {" config", " info", " doctor", " tree", " run --help"}) {
     const Outcome outcome = shown(program + verb);
     if (outcome.code == 99) GTEST_SKIP() << "there is no script(1)";
     std::string plain;

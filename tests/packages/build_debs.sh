@@ -9,8 +9,9 @@ PATH=/usr/lib/ccache:$PATH CCACHE_DIR=/build/ccache
 export PATH CCACHE_DIR
 export DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)"
 dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 60 ../log; fail "dpkg-buildpackage"; }
-! grep -i 'dpkg-gensymbols: warning\|dpkg-shlibdeps: warning\|component is not built\|dh_missing: warning' ../log ||
-  fail "dpkg-buildpackage warns"
+# Debian 13's libc6 diverts the dynamic linker, for the merger of / and /usr; dpkg warns where a program names it, as the launcher does.
+! grep -v 'dpkg-shlibdeps: warning: diversions involved' ../log |
+  grep -i 'dpkg-gensymbols: warning\|dpkg-shlibdeps: warning\|component is not built\|dh_missing: warning' || fail "dpkg-buildpackage warns"
 mv ../*.deb ../smelt_*.changes ../smelt_*.buildinfo ../products/
 lintian --no-cfg --allow-root --display-info --fail-on error --suppress-tags initial-upload-closes-no-bugs \
   ../products/smelt_*.changes >../lintian 2>&1 || { cat ../lintian; fail "lintian"; }

@@ -151,6 +151,9 @@ TEST(Conditions, OtherLoadNamesTheBusyCpus) {
   EXPECT_EQ(found.severity, Severity::kWarning);
   EXPECT_EQ(found.found, "CPU 1 90 %; 2 other threads want to run");
   fake.stat(std::vector<FakeSystem::Ticks>(4));
+  fake.file("proc/loadavg", "0.20 0.18 0.12 2/80 11206\n");
+  EXPECT_EQ(fake.find("other load").found, "CPU 1 90 %; 1 other thread wants to run");
+  fake.stat(std::vector<FakeSystem::Ticks>(4));
   fake.system.allowed = {0, 2, 3};
   EXPECT_EQ(fake.find("other load").severity, Severity::kOk);  // not our CPU
 }
