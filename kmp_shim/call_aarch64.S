@@ -229,14 +229,14 @@ smelt_kmp_long_way_\name:
         GO_ON   \name
         .endm
 
-        .macro  BEGIN name
+        .macro  BEGIN name, register
         STUB    \name
-        IS_OWN  w1
+        IS_OWN  \register
         KEEP
         bl      smelt_kmp_before_leaving
         RESTORE
-        IS_OWN  w1
-        ldr     w1, [x16, #4]
+        IS_OWN  \register
+        ldr     \register, [x16, #4]
         GO_ON   \name
         .endm
 
@@ -252,8 +252,8 @@ smelt_kmp_long_way_\name:
         .endm
 
 #define OF_THREAD(name) OF name, w1
-#define OF_THREAD_1(name) OF name, w0
-#define BEGINS(name) BEGIN name
+#define BEGINS(name) BEGIN name, w1
+#define BEGINS_1(name) BEGIN name, w0
 #define SETS(name) BEFORE name, smelt_kmp_before_setting
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)

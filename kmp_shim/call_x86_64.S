@@ -192,18 +192,18 @@ smelt_kmp_long_way_\name:
         GO_ON   \name
         .endm
 
-        .macro  BEGIN name
+        .macro  BEGIN name, register
         STUB    \name
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
-        cmpl    %fs:(%r11), %esi
+        cmpl    %fs:(%r11), %\register
         jne     1f
         KEEP
         call    smelt_kmp_before_leaving
         RESTORE
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
-        cmpl    %fs:(%r11), %esi
+        cmpl    %fs:(%r11), %\register
         jne     1f
-        movl    %fs:4(%r11), %esi
+        movl    %fs:4(%r11), %\register
         GO_ON   \name
         .endm
 
@@ -218,8 +218,8 @@ smelt_kmp_long_way_\name:
         .endm
 
 #define OF_THREAD(name) OF name, esi
-#define OF_THREAD_1(name) OF name, edi
-#define BEGINS(name) BEGIN name
+#define BEGINS(name) BEGIN name, esi
+#define BEGINS_1(name) BEGIN name, edi
 #define SETS(name) BEFORE name, smelt_kmp_before_setting
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)

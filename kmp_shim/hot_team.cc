@@ -13,6 +13,7 @@
 
 extern "C" {
 uint8_t smelt_kmp_hot = 0;
+uint8_t smelt_kmp_background = 0;
 }
 
 namespace smelt::kmp {
@@ -171,6 +172,7 @@ bool lend_settings() {
   const OwnBlock::Image own = hot.block.image();
   hot.block.wear(stand_in.image());
   set_icvs(hot.icvs);
+  lend_blocktime();
   const bool same = icvs_now() == hot.icvs;
   hot.block.wear(own);
   return same;
@@ -192,9 +194,12 @@ const char* why_never() {
     return "OMP_DISPLAY_AFFINITY is set";
   for (void* const slot :
        {smelt_real_GOMP_parallel_start, smelt_real_GOMP_parallel_end, smelt_real_kmp_get_num_known_threads,
-        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_global_thread_num,
-        smelt_real___kmpc_serialized_parallel, smelt_real___kmpc_end_serialized_parallel})
+        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_get_parent_taskid,
+        smelt_real___kmpc_global_thread_num, smelt_real___kmpc_serialized_parallel,
+        smelt_real___kmpc_end_serialized_parallel})
     if (!slot) return "this libomp lacks an entry point";
+  // Its regions would have threads of their own beside a parked team, and other threadprivate values.
+  if (is_called("GOMP_parallel")) return "code that GCC compiled runs on libomp";
   take_yields();
   return stand_in.begin();
 }
@@ -206,6 +211,7 @@ const char* why_not(const Region& region, uint32_t size) {
   if (size > kMaxParticipants) return "too many threads";
   if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
   if (REAL(omp_get_thread_limit)() != INT_MAX) return "a limit of threads";
+  if (REAL(__kmpc_get_parent_taskid)() != 0) return "inside a task";
   if (size == region.learned_request && region.learned_size != size) return "libomp gives it another size";
   return nullptr;
 }
@@ -359,6 +365,14 @@ void end_hot(const char* why) {
   Region& region = *hot.region;
   end();
   note_end(region, hot, why);
+  give_back();
+}
+
+void before_pause() {
+  end_hot("the runtime is paused");
+  // Acquire: the stand-in, of the last master. A team of another thread's needs it.
+  if (taken.exchange(true, std::memory_order_acquire)) return;
+  stand_in.retire();
   give_back();
 }
 

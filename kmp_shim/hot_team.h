@@ -40,6 +40,8 @@
 extern "C" {
 // 1: some thread has a hot team, parked or at work. For the stubs.
 extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
+// 1: a task was made that goes on in the background even in a serial part: on the target, or till an event.
+extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
 }
 
 namespace smelt::kmp {
@@ -62,6 +64,9 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request);
 // Ends the calling thread's team if it is parked and the thread in the serial part. `why` for SMELT_VERBOSE=2.
 void end_hot(const char* why);
 
+// The runtime is about to be paused: it is to find no team of ours, and no thread.
+void before_pause();
+
 // Of a thread whose team is parked: it is itself to libomp, inside the region, and again the stand-in.
 void wear_own();
 void wear_stand_in();
@@ -71,6 +76,11 @@ void wear_stand_in();
 inline void leave_for(KmpThread gtid) {
   if (gtid == smelt_kmp_identity.own) [[unlikely]]
     end_hot("a task, a loop that is dealt out, or the like in the serial part");
+}
+
+// The same, for a barrier: it ends what still runs in the background.
+inline void leave_for_barrier(KmpThread gtid) {
+  if (__atomic_load_n(&smelt_kmp_background, __ATOMIC_RELAXED)) leave_for(gtid);  // the thread's own doing
 }
 
 // Around a league of teams: its masters are at level 0 to libomp, and have limits of their own.

@@ -353,6 +353,7 @@ const char* start_regions() {
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   start_thread_calls();
+  start_blocktime();
   return nullptr;
 }
 

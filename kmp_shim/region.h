@@ -168,7 +168,12 @@ const char* start_regions();
 // thread_calls.cc: finds what it stands in front of, and the mask that new threads have. Called once while resolving.
 void start_thread_calls();
 
-// The same: from now on libomp's yields may be left out.
+// blocktime.cc: what KMP_BLOCKTIME says. Called once while resolving.
+void start_blocktime();
+// Gives the calling thread the last one that the program has set.
+void lend_blocktime();
+
+// thread_calls.cc: from now on libomp's yields may be left out.
 void take_yields();
 
 }  // namespace smelt::kmp

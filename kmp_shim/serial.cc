@@ -88,6 +88,18 @@ void omp_set_num_threads_(const int* threads) {
   STOCK(omp_set_num_threads_)(threads);
 }
 
+// A hard pause unregisters the calling thread from libomp, and takes everything down only where no thread is left.
+#define PAUSE(name, parameters, ...) \
+  int name parameters {              \
+    before_pause();                  \
+    return STOCK(name)(__VA_ARGS__); \
+  }
+PAUSE(omp_pause_resource, (int kind, int device), kind, device)
+PAUSE(omp_pause_resource_, (const int* kind, const int* device), kind, device)
+PAUSE(omp_pause_resource_all, (int kind), kind)
+PAUSE(omp_pause_resource_all_, (const int* kind), kind)
+PAUSE(__kmpc_pause_resource, (int kind, int device), kind, device)
+
 #define NEST_LOCK(type, name)      \
   type name(void* lock) {          \
     if (!is_parked()) [[likely]]   \

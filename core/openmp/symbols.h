@@ -85,6 +85,10 @@ struct VersionNodes {
 };
 bool knows_versions(const void* address, const VersionNodes& nodes);
 
+// Does some object of the process that is linked against an OpenMP runtime take a name from elsewhere that begins like
+// this?
+bool is_called(const char* beginning);
+
 // Shows the names that the object which holds `address` exports, in no order, until one is refused; `node` is the
 // version node of each, "" where it has none. False: one was, or the object does not say (it has no DT_GNU_HASH).
 bool for_each_export(const void* address, bool (*each)(const char* name, const char* node));

@@ -60,6 +60,7 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
 }  // namespace
 
 constinit Headcount headcount;
+constinit std::atomic<int64_t> asked_spin_ns{-1};
 
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
   Seen seen = look(flag.epoch, epoch, stop);
@@ -162,7 +163,8 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   // a waiter burns is then missing elsewhere, so it does not spin for long.
   const uint32_t quota = os::process_cpu_quota();
   if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
-  policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
+  const int64_t asked = asked_spin_ns.load(std::memory_order_relaxed);
+  policy.spin_ns = asked >= 0 ? asked : spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
   if (policy.spin_ns > 0 && !os::process_barrier_refused()) policy.order = PostOrder::kUnfenced;
   return policy;
 }

@@ -11,7 +11,7 @@ versions=$("$(dirname "$0")/versions.sh")  # before checks.sh, which gives this 
 hot='OpenMP: [0-9]+ regions \([1-9][0-9]* hot'
 cold='OpenMP: [0-9]+ regions \(0 hot'
 under="SMELT_KMP_HOT_TEAM=1 SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
-cases="answers settings values locks rounding places depend inner masters children"
+cases="answers settings values locks rounding places depend inner masters children around leagues background pauses blocktime"
 ends="serial one region"
 
 # hot_case NAME VARIABLES... -- CASE...   is right and hot
