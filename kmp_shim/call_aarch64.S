@@ -176,7 +176,22 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
+        // While no team is hot: by the shortcut (hot_team.h).
+        .macro  SHORTCUT name
+        adrp    x16, smelt_kmp_hot
+        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
+        cbnz    w16, 4f
+        adrp    x16, smelt_kmp_shortcut_\name
+        ldr     x16, [x16, :lo12:smelt_kmp_shortcut_\name]
+        br      x16
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+smelt_kmp_shortcut_\name:
+        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .text
+4:
+        .endm
         .macro  GO_ON name
+smelt_kmp_slow_\name:
 1:      adrp    x16, smelt_openmp_several
         ldrb    w16, [x16, :lo12:smelt_openmp_several]
         cbnz    w16, 2f
@@ -195,6 +210,13 @@ smelt_kmp_long_way_\name:
         .cfi_endproc
         .size   \name, . - \name
         .endm
+
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+        .balign 64
+        .globl  smelt_kmp_shortcuts
+        .hidden smelt_kmp_shortcuts
+smelt_kmp_shortcuts:
+        .text
 
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
@@ -224,6 +246,7 @@ smelt_kmp_long_way_\name:
 
         .macro  OF name, register
         STUB    \name
+        SHORTCUT  \name
         IS_OWN  \register
         ldr     \register, [x16, #4]
         GO_ON   \name
@@ -231,6 +254,7 @@ smelt_kmp_long_way_\name:
 
         .macro  BEGIN name, register
         STUB    \name
+        SHORTCUT  \name
         IS_OWN  \register
         KEEP
         bl      smelt_kmp_before_leaving
@@ -242,9 +266,7 @@ smelt_kmp_long_way_\name:
 
         .macro  BEFORE name, what
         STUB    \name
-        adrp    x16, smelt_kmp_hot
-        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
-        cbz     w16, 1f
+        SHORTCUT  \name
         KEEP
         bl      \what
         RESTORE
@@ -258,6 +280,26 @@ smelt_kmp_long_way_\name:
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)
 #include "symbols.def"
+
+        // The region of an `if` clause that is false: clauses that were announced (HandedOn: .pushed, .clause) are its
+        // own.
+        STUB    __kmpc_serialized_parallel
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        str     wzr, [x16, #4]
+        strb    wzr, [x16, #540]
+        SHORTCUT  __kmpc_serialized_parallel
+        IS_OWN  w1
+        ldr     w1, [x16, #4]
+        GO_ON   __kmpc_serialized_parallel
+
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+        .globl  smelt_kmp_shortcuts_end
+        .hidden smelt_kmp_shortcuts_end
+smelt_kmp_shortcuts_end:
+        .text
 
         // The slots (openmp/symbols.h).
         .macro SLOT name

@@ -152,7 +152,19 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
+        // While no team is hot: by the shortcut (hot_team.h).
+        .macro  SHORTCUT name
+        cmpb    $0, smelt_kmp_hot(%rip)
+        jne     4f
+        jmp     *smelt_kmp_shortcut_\name(%rip)
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+smelt_kmp_shortcut_\name:
+        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .text
+4:
+        .endm
         .macro  GO_ON name
+smelt_kmp_slow_\name:
 1:      cmpb    $0, smelt_openmp_several(%rip)
         jne     2f
         movq    smelt_real_\name(%rip), %r11
@@ -170,6 +182,13 @@ smelt_kmp_long_way_\name:
         .size   \name, . - \name
         .endm
 
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+        .balign 64
+        .globl  smelt_kmp_shortcuts
+        .hidden smelt_kmp_shortcuts
+smelt_kmp_shortcuts:
+        .text
+
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
 0:      cmpb    $2, smelt_kmp_aside(%rip)
@@ -185,6 +204,7 @@ smelt_kmp_long_way_\name:
         // Identity in identity.h: .own and .serial.
         .macro  OF name, register
         STUB    \name
+        SHORTCUT  \name
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
         cmpl    %fs:(%r11), %\register
         jne     1f
@@ -194,6 +214,7 @@ smelt_kmp_long_way_\name:
 
         .macro  BEGIN name, register
         STUB    \name
+        SHORTCUT  \name
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
         cmpl    %fs:(%r11), %\register
         jne     1f
@@ -209,8 +230,7 @@ smelt_kmp_long_way_\name:
 
         .macro  BEFORE name, what
         STUB    \name
-        cmpb    $0, smelt_kmp_hot(%rip)
-        je      1f
+        SHORTCUT  \name
         KEEP
         call    \what
         RESTORE
@@ -224,6 +244,25 @@ smelt_kmp_long_way_\name:
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)
 #include "symbols.def"
+
+        // The region of an `if` clause that is false: clauses that were announced (HandedOn: .pushed, .clause) are its
+        // own.
+        STUB    __kmpc_serialized_parallel
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movl    $0, %fs:4(%r11)
+        movb    $0, %fs:540(%r11)
+        SHORTCUT  __kmpc_serialized_parallel
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        movl    %fs:4(%r11), %esi
+        GO_ON   __kmpc_serialized_parallel
+
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+        .globl  smelt_kmp_shortcuts_end
+        .hidden smelt_kmp_shortcuts_end
+smelt_kmp_shortcuts_end:
+        .text
 
         // The slots (openmp/symbols.h).
         .macro SLOT name

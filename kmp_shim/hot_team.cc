@@ -12,6 +12,8 @@
 #include "policy/thresholds.h"
 
 extern "C" {
+extern smelt::kmp::Shortcut smelt_kmp_shortcuts[] __attribute__((visibility("hidden")));
+extern smelt::kmp::Shortcut smelt_kmp_shortcuts_end[] __attribute__((visibility("hidden")));
 uint8_t smelt_kmp_hot = 0;
 uint8_t smelt_kmp_background = 0;
 }
@@ -374,6 +376,17 @@ void before_pause() {
   if (taken.exchange(true, std::memory_order_acquire)) return;
   stand_in.retire();
   give_back();
+}
+
+// Relaxed: code addresses, each of which will do.
+void open_shortcuts() {
+  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
+    if (*each->slot) __atomic_store_n(&each->to, *each->slot, __ATOMIC_RELAXED);
+}
+
+void close_shortcuts() {
+  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
+    __atomic_store_n(&each->to, each->slow, __ATOMIC_RELAXED);
 }
 
 void wear_own() { hot.block.wear(hot.inside_image); }

@@ -46,6 +46,16 @@ extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
 
 namespace smelt::kmp {
 
+// Where a stub goes while no team is hot: at once to libomp's function, unless a second runtime is in the process or
+// nothing is resolved yet; then `slow`, which finds out. In assembly, one per stub.
+struct Shortcut {
+  void* to;
+  void* slow;
+  void** slot;
+};
+void open_shortcuts();
+void close_shortcuts();
+
 // Is the calling thread's team parked, and the thread in the serial part? (Or in a region of one there.)
 inline bool is_parked() { return smelt_kmp_identity.own >= 0; }
 

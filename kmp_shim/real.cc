@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/counters.h"
 #include "region.h"
@@ -108,10 +109,12 @@ constexpr Runtime runtime{.name = "libomp",
                           .taken = kTaken,
                           .entry = kSlot___kmpc_fork_call,
                           .thread_num = kSlot_omp_get_thread_num,
-                          .quiet_idle = true};
+                          .quiet_idle = true,
+                          .another = close_shortcuts};
 
 const char* refuse(void*) {
   const char* const reason = why_not();
+  open_shortcuts();
   return reason ? reason : start_regions();
 }
 

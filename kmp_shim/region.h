@@ -110,8 +110,8 @@ struct HandedOn {
 };
 inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
 static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
-              offsetof(HandedOn, functions) == 24 && kBlocks == 32 && kOutermost == 1 && kInner == 2 &&
-              kLookAgain == 1024);
+              offsetof(HandedOn, functions) == 24 && offsetof(HandedOn, clause) == 540 && kBlocks == 32 &&
+              kOutermost == 1 && kInner == 2 && kLookAgain == 1024);
 
 }  // namespace smelt::kmp
 

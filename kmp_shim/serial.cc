@@ -38,13 +38,6 @@ KmpThread __kmpc_global_thread_num(KmpIdent* where) {
   return function(where);
 }
 
-// The region of an `if` clause that is false: clauses that were announced are its own.
-void __kmpc_serialized_parallel(KmpIdent* where, KmpThread gtid) {
-  smelt_kmp_handed_on.pushed = 0;
-  smelt_kmp_handed_on.clause = false;
-  STRAIGHT(__kmpc_serialized_parallel)(where, known_as(gtid));
-}
-
 void __kmpc_push_num_threads_strict(KmpIdent* where, KmpThread gtid, int32_t threads, int32_t severity,
                                     const char* message) {
   note_clause();

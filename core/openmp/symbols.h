@@ -32,6 +32,7 @@ struct Runtime {
   uint32_t thread_num;  // slot of omp_get_thread_num
   // Where it was never called, it says so to nobody: another shim stands beside it and does.
   bool quiet_idle = false;
+  void (*another)() = nullptr;  // called when another runtime has been seen in the process
 };
 extern const Runtime runtime;
 
