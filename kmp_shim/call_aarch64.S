@@ -295,6 +295,20 @@ smelt_kmp_shortcuts:
         ldr     w1, [x16, #4]
         GO_ON   __kmpc_serialized_parallel
 
+        // HandedOn: .pushed. What is not positive counts as no clause.
+        STUB    __kmpc_push_num_threads
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        cmp     w2, #0
+        csel    w17, w2, wzr, gt
+        str     w17, [x16, #4]
+        SHORTCUT __kmpc_push_num_threads
+        IS_OWN  w1
+        ret                                     // libomp is told if it is to run the region
+        GO_ON   __kmpc_push_num_threads
+
         .section .data.smelt_kmp_shortcuts, "aw", %progbits
         .globl  smelt_kmp_shortcuts_end
         .hidden smelt_kmp_shortcuts_end

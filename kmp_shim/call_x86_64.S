@@ -258,6 +258,20 @@ smelt_kmp_shortcuts:
         movl    %fs:4(%r11), %esi
         GO_ON   __kmpc_serialized_parallel
 
+        // HandedOn: .pushed. What is not positive counts as no clause.
+        STUB    __kmpc_push_num_threads
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        xorl    %r10d, %r10d
+        testl   %edx, %edx
+        cmovgl  %edx, %r10d
+        movl    %r10d, %fs:4(%r11)
+        SHORTCUT __kmpc_push_num_threads
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        ret                                     // libomp is told if it is to run the region
+        GO_ON   __kmpc_push_num_threads
+
         .section .data.smelt_kmp_shortcuts, "aw", @progbits
         .globl  smelt_kmp_shortcuts_end
         .hidden smelt_kmp_shortcuts_end

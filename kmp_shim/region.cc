@@ -400,10 +400,4 @@ void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, i
   enter({where, argument ? 1 : 0, function, words});
 }
 
-void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
-  smelt_kmp_handed_on.pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
-  if (is_parked() && gtid == smelt_kmp_identity.own) return;  // libomp is told if it is to run the region
-  STRAIGHT(__kmpc_push_num_threads)(where, gtid, threads);
-}
-
 }  // extern "C"

@@ -409,9 +409,6 @@ static void background(void) {
       ++there;
     }
     regions(4);
-    if (i % 3 == 0) {
-#pragma omp barrier
-    }
 #pragma omp taskwait
     CHECK(there == 1);
 #pragma omp target map(tofrom : there)
