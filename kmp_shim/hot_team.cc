@@ -330,15 +330,17 @@ bool run_hot(const RegionCall& call) {
 bool may_become_hot(const Region& region, const RegionCall& call) {
   if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
       headcount.crowded() || leagues.load(std::memory_order_relaxed) != 0 || never.load(std::memory_order_relaxed) ||
+      taken.load(std::memory_order_relaxed) ||  // asked again before it is taken
       region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))
     return false;
   const uint32_t pushed = smelt_kmp_handed_on.pushed;
   const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed);
+  // A region inside one of one thread that was handed on looks like an outermost one.
+  return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed) && REAL(omp_get_level)() == 0;
 }
 
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
-  if (region.repeats < region.regions_before_hot || REAL(omp_get_level)() != 0) return false;
+  if (region.repeats < region.regions_before_hot) return false;
   // Acquire: the record, of its last master.
   if (taken.exchange(true, std::memory_order_acquire)) return false;
   const char* why = why_not(region, request);

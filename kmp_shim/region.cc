@@ -350,7 +350,6 @@ void missed_position() {
 
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
-  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   start_thread_calls();
   start_blocktime();
@@ -362,14 +361,6 @@ const char* start_regions() {
 using namespace smelt::kmp;
 
 extern "C" {
-
-uint8_t smelt_kmp_aside = 0;
-
-void smelt_kmp_look() {
-  resolve();
-  const bool aside = !active() && smelt_real___kmpc_fork_call;
-  __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
-}
 
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
   auto** const words = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 3) * sizeof(void*)));
@@ -394,6 +385,7 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
+  if (__atomic_load_n(&smelt_kmp_aside, __ATOMIC_RELAXED) == 0) smelt_kmp_look();
   if (!condition || argc > 1 || !active())
     return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
   void* words[] = {nullptr, nullptr, nullptr, argument};

@@ -147,6 +147,12 @@ void resolve_all() {
 
 }  // namespace
 
+void step_aside(const char* why) {
+  __atomic_store_n(&resolved_active, false, __ATOMIC_RELEASE);
+  if (options().verbose >= 1) log_line("%s: takes nothing: %s", SMELT_VERSION, why);
+  note_refused(why);
+}
+
 bool resolved_active = false;
 
 void resolve() { pthread_once(&once, resolve_all); }

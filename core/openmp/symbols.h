@@ -58,6 +58,9 @@ void resolve();
 extern bool resolved_active;  // resolved, and free to take barriers
 
 // False: every call goes straight through. The first call resolves.
+// The shim has found out after that that it must take nothing.
+void step_aside(const char* why);
+
 inline bool active() {
   // Acquire: pairs with the release in resolve(), so that the slots are seen filled.
   if (__atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE)) [[likely]]
