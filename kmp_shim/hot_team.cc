@@ -329,7 +329,7 @@ bool run_hot(const RegionCall& call) {
 
 bool may_become_hot(const Region& region, const RegionCall& call) {
   if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
-      headcount.crowded() || leagues.load(std::memory_order_relaxed) != 0 || never.load(std::memory_order_relaxed) ||
+      headcount.crowded() || never.load(std::memory_order_relaxed) ||
       taken.load(std::memory_order_relaxed) ||  // asked again before it is taken
       region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))
     return false;
@@ -398,6 +398,7 @@ void begin_league() {
   end_hot("a league of teams begins");
   leagues.fetch_add(1, std::memory_order_relaxed);
 }
+bool league_at_work() { return leagues.load(std::memory_order_relaxed) != 0; }
 void end_league() { leagues.fetch_sub(1, std::memory_order_relaxed); }
 
 void note_clause() {

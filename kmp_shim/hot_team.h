@@ -96,6 +96,7 @@ inline void leave_for_barrier(KmpThread gtid) {
 // Around a league of teams: its masters are at level 0 to libomp, and have limits of their own.
 void begin_league();
 void end_league();
+bool league_at_work();
 
 // The calling thread's next region has a clause that no hot team obeys.
 void note_clause();

@@ -271,6 +271,8 @@ void enter(const RegionCall& call) {
     position = before;
     return;
   }
+  // The levels of regions in a league of teams do not say what they are inside.
+  if (league_at_work()) return fork(call);
   if (!next_region) next_region = &outermost;
   Region** const before = next_region;
   Region** link = before;
