@@ -130,6 +130,14 @@ __kmpc_fork_call:
 3:      adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
         cbnz    w17, 1f
+        adrp    x17, smelt_kmp_hot              // a thread with a parked team, perhaps
+        ldrb    w17, [x17, :lo12:smelt_kmp_hot]
+        cbnz    w17, 1f
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        str     wzr, [x16, #4]                  // .pushed
 4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
         cbz     x17, 1f                         // plain loads: the word above may be seen before the slot
@@ -222,9 +230,9 @@ smelt_kmp_shortcuts:
         STUB    __kmpc_fork_teams
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
-        cmp     w16, #2
-        b.eq    3f
-        cbnz    w16, 1f
+        cmp     w16, #1
+        b.hi    3f
+        b.eq    1f
         KEEP
         bl      smelt_kmp_look
         RESTORE

@@ -111,6 +111,10 @@ __kmpc_fork_call:
         je      1f
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
+        cmpb    $0, smelt_kmp_hot(%rip)         // a thread with a parked team, perhaps
+        jne     smelt_kmp_fork_call
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movl    $0, %fs:4(%r11)                 // .pushed
         jmp     *smelt_real___kmpc_fork_call(%rip)
 1:      KEEP
         call    smelt_kmp_look
@@ -191,10 +195,9 @@ smelt_kmp_shortcuts:
 
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
-0:      cmpb    $2, smelt_kmp_aside(%rip)
-        je      smelt_kmp_fork_teams
-        cmpb    $0, smelt_kmp_aside(%rip)
-        jne     1f
+0:      cmpb    $1, smelt_kmp_aside(%rip)
+        ja      smelt_kmp_fork_teams
+        je      1f
         KEEP
         call    smelt_kmp_look
         RESTORE

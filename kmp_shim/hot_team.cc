@@ -394,12 +394,16 @@ void close_shortcuts() {
 void wear_own() { hot.block.wear(hot.inside_image); }
 void wear_stand_in() { hot.block.wear(stand_in.image()); }
 
+// The stub's word is a hint: where one league ends as another begins, regions of that one come the long way.
 void begin_league() {
   end_hot("a league of teams begins");
   leagues.fetch_add(1, std::memory_order_relaxed);
+  __atomic_store_n(&smelt_kmp_aside, 3, __ATOMIC_RELAXED);
 }
 bool league_at_work() { return leagues.load(std::memory_order_relaxed) != 0; }
-void end_league() { leagues.fetch_sub(1, std::memory_order_relaxed); }
+void end_league() {
+  if (leagues.fetch_sub(1, std::memory_order_relaxed) == 1) __atomic_store_n(&smelt_kmp_aside, 2, __ATOMIC_RELAXED);
+}
 
 void note_clause() {
   smelt_kmp_handed_on.clause = true;

@@ -17,14 +17,16 @@
 //   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash
 //   - a setting is changed: in the serial part before that, inside a region behind it. One that came past the shim (by
 //     dlsym) is seen at the next region if it is the number of threads, else when the team ends; the master has it then
-//   - a task, a dynamic loop or the like begins in the serial part: BEGINS in symbols.def
+//   - a task, a dynamic loop or the like begins, goes on or ends in the serial part: BEGINS in symbols.def. It is the
+//     master's by its own number, and the team may have begun inside it
 //   - tasks with dependences were made: libomp keeps their addresses as long as the implicit task lives
 //   - something begins that cannot bear a parked team, or asks where the thread is bound: LEAVES in symbols.def
 //   - there are more threads in teams than CPUs, another OpenMP runtime comes into the process, the thread ends, or the
 //     process
-// Not served at all: more threads than CPUs, dynamic adjustment, limits of threads (libomp counts the stand-in), a
-// proc_bind clause and the newer forms of num_threads, more arguments than kArguments; while one thread has a hot team,
-// the regions of all other masters.
+// Not served at all: regions in the body of a task of the serial part (its end would take the thread out of the long
+// region), in leagues of teams, beside code that GCC compiled and that runs on libomp; more threads than CPUs, dynamic
+// adjustment, limits of threads (libomp counts the stand-in), a proc_bind clause and the newer forms of num_threads,
+// more arguments than kArguments; while one thread has a hot team, the regions of all other masters.
 //
 // libomp counts its threads, and where it has more than CPUs, its own waits (locks, barriers with tasks) yield at every
 // look. The stand-in makes one more, though it never runs. Where that is the one too many, a yield of libomp's is left

@@ -1,7 +1,7 @@
 // A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
 // The way is that of the shim for libgomp. libomp forks and joins by itself, and the shim takes the barriers inside
-// regions; with SMELT_KMP_HOT_TEAM=1 fork and join, too (hot_team.h).
+// regions; where every thread has a CPU, fork and join, too (hot_team.h).
 //
 //   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
 //           -> real __kmpc_fork_call(run_region, word)
@@ -179,7 +179,8 @@ void take_yields();
 }  // namespace smelt::kmp
 
 // The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
-// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
+// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so; 3:
+// a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
