@@ -1,6 +1,5 @@
 // How long libomp lets a waiting thread spin before it sleeps: KMP_BLOCKTIME and kmp_set_blocktime(). Our waits do as
 // they say. Where the program has left it to libomp, they spin as long as those of the other shim (policy/wait.h).
-#include <stdlib.h>
 #include <string.h>
 #include <algorithm>
 #include <climits>
@@ -39,7 +38,6 @@ void set_blocktime(int time) {
 }  // namespace
 
 void start_blocktime() {
-  if (!getenv("NOY")) yields_while_spinning.store(true, std::memory_order_relaxed);
   if (environment("KMP_BLOCKTIME") && smelt_real_kmp_get_blocktime) note_blocktime(REAL(kmp_get_blocktime)());
 }
 

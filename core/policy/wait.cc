@@ -16,8 +16,6 @@ constexpr int64_t kBlindSlice = typical(ThresholdId::kBlindSlice);
 // After a yield that took so long, although the wait is over with it, the time was a foreigner's.
 constexpr int64_t kForeignStay = typical(ThresholdId::kForeignStay);
 
-constexpr int64_t kOffer = 10'000;  // from one offer of the CPU to the next, in ns
-
 constinit YieldBackoff backoff({typical(ThresholdId::kYieldPause), typical(ThresholdId::kLongestYieldPause),
                                 typical(ThresholdId::kYieldRun)});
 
@@ -63,7 +61,6 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
 
 constinit Headcount headcount;
 constinit std::atomic<int64_t> asked_spin_ns{-1};
-constinit std::atomic<bool> yields_while_spinning{false};
 
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
   Seen seen = look(flag.epoch, epoch, stop);
@@ -79,13 +76,7 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
 
   int64_t now = os::now_ns();
   const int64_t spin_until = spin_ns == kSpinForever ? INT64_MAX : now + spin_ns;
-  const bool yields = yields_while_spinning.load(std::memory_order_relaxed);
-  int64_t yield_at = now + kOffer;
   while (now < spin_until) {
-    if (yields && now >= yield_at) {
-      os::yield_cpu();
-      yield_at = now + kOffer;
-    }
     for (int i = 0; i < policy.look; ++i) {
       if ((seen = look(flag.epoch, epoch, stop)) != Seen::kNothing) return seen == Seen::kReached;
       cpu_pause();

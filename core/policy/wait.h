@@ -41,10 +41,6 @@ inline constexpr int64_t kSpinForever = INT64_MAX;  // as spin_ns
 // by none. Relaxed: a number that says all by itself.
 extern std::atomic<int64_t> asked_spin_ns;
 
-// Does a thread that spins for long offer its CPU to others now and then? LLVM's runtime does, GCC's does not. Relaxed:
-// as above.
-extern std::atomic<bool> yields_while_spinning;
-
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
 // SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the
 // profile's; without one they are taken to be typical. Once the kernel has refused membarrier, posts under new policies
