@@ -1,5 +1,6 @@
 // How long libomp lets a waiting thread spin before it sleeps: KMP_BLOCKTIME and kmp_set_blocktime(). Our waits do as
-// they say. Where the program has left it to libomp, they spin as long as those of the other shim (policy/wait.h).
+// they say. Where the program has left it to libomp, they spin as long as those of the other shim, and then yield for
+// as long as libomp would have spun (policy/wait.h).
 #include <string.h>
 #include <algorithm>
 #include <climits>
@@ -14,6 +15,8 @@
 
 namespace smelt::kmp {
 namespace {
+
+constexpr int64_t kAwake = 200'000'000;  // libomp's own KMP_BLOCKTIME
 
 std::atomic<int> last_set{-1};  // by the program, in a serial part; relaxed: a number
 
@@ -38,6 +41,7 @@ void set_blocktime(int time) {
 }  // namespace
 
 void start_blocktime() {
+  awake_ns.store(kAwake, std::memory_order_relaxed);
   if (environment("KMP_BLOCKTIME") && smelt_real_kmp_get_blocktime) note_blocktime(REAL(kmp_get_blocktime)());
 }
 

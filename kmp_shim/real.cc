@@ -68,8 +68,8 @@ const char* why_not() {
   return nullptr;
 }
 
-// What libomp can only be asked once it has looked at the machine, and bound the calling thread. It does so at the first
-// region, and must not do so before: the thread may be another by then, and the mask of CPUs too.
+// What libomp can only be asked once it has looked at the machine and bound the calling thread. It does so at the first
+// region, and must not do so before: by then the thread may be another one, and the mask of CPUs too.
 void start_late() {
   REAL(omp_get_max_threads)();
   // A tool would miss barriers. The command 0 means nothing to any tool.

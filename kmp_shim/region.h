@@ -179,8 +179,8 @@ void take_yields();
 }  // namespace smelt::kmp
 
 // The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
-// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so; 3:
-// a league of teams is at work, and it jumps to libomp's unless a team is hot.
+// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so;
+// 3: a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));

@@ -40,10 +40,9 @@ void tell_end(const smelt_openmp_counts& sum) {
                "\"cpus\":%u,\"asked\":\"%s\",\"threads\":%u,\"regions\":%llu,\"hot\":%llu,\"barriers\":%llu,"
                "\"barriers_left\":%llu,\"loops\":%llu,\"tasks\":%llu,\"surplus\":%llu,\"elsewhere\":%llu}",
                runtime.name, ::getpid(), why ? why : "", cold ? cold : "", profile_is_guessed() ? "true" : "false",
-               cpus == ~0u ? usable_cpus() : cpus, threads_asked_for(),
-               largest_team.load(std::memory_order_relaxed), number(sum.regions), number(sum.hot_regions),
-               number(sum.own_episodes), number(sum.real_episodes), number(sum.shared_loops), number(sum.own_tasks),
-               number(sum.surplus_regions), number(sum.other_regions));
+               cpus == ~0u ? usable_cpus() : cpus, threads_asked_for(), largest_team.load(std::memory_order_relaxed),
+               number(sum.regions), number(sum.hot_regions), number(sum.own_episodes), number(sum.real_episodes),
+               number(sum.shared_loops), number(sum.own_tasks), number(sum.surplus_regions), number(sum.other_regions));
 }
 
 void say_counts(const smelt_openmp_counts& sum) {
