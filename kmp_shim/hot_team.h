@@ -30,7 +30,7 @@
 //
 // libomp counts its threads, and where it has more than CPUs, its own waits (locks, barriers with tasks) yield at every
 // look. The stand-in makes one more, though it never runs. Where that is the one too many, a yield of libomp's is left
-// out, but for one in so many: as often as it yields where each of its threads has a CPU (thread_calls.cc).
+// out, but for one in so many (thread_calls.cc).
 //
 // A thread that ends: identity.h, hold_destructor(). A child of fork has no team, and libomp makes all anew.
 #pragma once
