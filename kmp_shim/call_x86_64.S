@@ -84,12 +84,10 @@ __kmpc_fork_call:
         movq    %rdx, %r10                      // the function
         shrq    $4, %r10
         andl    $31, %r10d
-        cmpl    $2, %fs:(%r11)                  // .open
-        je      3f
+        cmpl    $1, %fs:(%r11)                  // .open
+        jne     3f
         cmpq    %rdx, %fs:24(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
-        cmpl    $0, %fs:(%r11)
-        je      smelt_kmp_fork_call
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
         movq    %fs:16(%r11), %r10              // .regions
@@ -97,7 +95,9 @@ __kmpc_fork_call:
         movl    $0, %fs:4(%r11)                 // .pushed
         movq    %rdx, %fs:8(%r11)               // .last
         jmp     *smelt_real___kmpc_fork_call(%rip)
-3:      cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
+3:      cmpl    $2, %fs:(%r11)
+        jne     smelt_kmp_fork_call
+        cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
         jne     smelt_kmp_fork_call
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
