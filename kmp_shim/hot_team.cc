@@ -291,7 +291,7 @@ inline const char* misfit(const RegionCall& call, uint32_t request, int threads)
     return "the number of threads in the process";
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
-    return "a setting was changed in a region, or a task had dependences";
+    return "in a region a setting was changed, a task had dependences, or inner regions crowded the CPUs";
   if (threads != hot.icvs.threads) [[unlikely]]
     return "the number of threads was changed";
   if (smelt_openmp_several) [[unlikely]]

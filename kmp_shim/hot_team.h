@@ -19,6 +19,7 @@
 //     dlsym) is seen at the next region if it is the number of threads, else when the team ends; the master has it then
 //   - a task, a dynamic loop or the like begins, goes on or ends in the serial part: BEGINS in symbols.def. It is the
 //     master's by its own number, and the team may have begun inside it
+//   - regions inside made more threads than CPUs
 //   - tasks with dependences were made: libomp keeps their addresses as long as the implicit task lives
 //   - something begins that cannot bear a parked team, or asks where the thread is bound: LEAVES in symbols.def
 //   - there are more threads in teams than CPUs, another OpenMP runtime comes into the process, the thread ends, or the

@@ -125,6 +125,8 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
+  // The team around it waits better where libomp's waits yield.
+  if (region.nested && crowded) spoil_hot();
   Barrier* const barrier =
       served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
   if (barrier) {
