@@ -9,7 +9,7 @@
 // barrier serves an episode, ours or libomp's, is decided by openmp/episodes.h, for all threads alike. That a barrier
 // of libomp's is left out does no harm to it: it changes the team's sets of tasks over there, for all threads of the
 // team or for none, and a set in which no task was made need not be changed.
-#include "identity.h"
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
@@ -33,8 +33,10 @@ extern "C" {
 
 void __kmpc_barrier(KmpIdent* where, KmpThread gtid) {
   Position& at = position;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]]
+  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
+    leave_for_barrier(gtid);
     return STRAIGHT(__kmpc_barrier)(where, known_as(gtid));
+  }
   pass(at, where, gtid);
 }
 

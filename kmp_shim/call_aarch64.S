@@ -130,6 +130,14 @@ __kmpc_fork_call:
 3:      adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
         cbnz    w17, 1f
+        adrp    x17, smelt_kmp_hot              // a thread with a parked team, perhaps
+        ldrb    w17, [x17, :lo12:smelt_kmp_hot]
+        cbnz    w17, 1f
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        str     wzr, [x16, #4]                  // .pushed
 4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
         cbz     x17, 1f                         // plain loads: the word above may be seen before the slot
@@ -176,7 +184,22 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
+        // While no team is hot: by the shortcut (hot_team.h).
+        .macro  SHORTCUT name
+        adrp    x16, smelt_kmp_hot
+        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
+        cbnz    w16, 4f
+        adrp    x16, smelt_kmp_shortcut_\name
+        ldr     x16, [x16, :lo12:smelt_kmp_shortcut_\name]
+        br      x16
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+smelt_kmp_shortcut_\name:
+        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .text
+4:
+        .endm
         .macro  GO_ON name
+smelt_kmp_slow_\name:
 1:      adrp    x16, smelt_openmp_several
         ldrb    w16, [x16, :lo12:smelt_openmp_several]
         cbnz    w16, 2f
@@ -196,13 +219,20 @@ smelt_kmp_long_way_\name:
         .size   \name, . - \name
         .endm
 
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+        .balign 64
+        .globl  smelt_kmp_shortcuts
+        .hidden smelt_kmp_shortcuts
+smelt_kmp_shortcuts:
+        .text
+
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
-        cmp     w16, #2
-        b.eq    3f
-        cbnz    w16, 1f
+        cmp     w16, #1
+        b.hi    3f
+        b.eq    1f
         KEEP
         bl      smelt_kmp_look
         RESTORE
@@ -224,27 +254,27 @@ smelt_kmp_long_way_\name:
 
         .macro  OF name, register
         STUB    \name
+        SHORTCUT  \name
         IS_OWN  \register
         ldr     \register, [x16, #4]
         GO_ON   \name
         .endm
 
-        .macro  BEGIN name
+        .macro  BEGIN name, register
         STUB    \name
-        IS_OWN  w1
+        SHORTCUT  \name
+        IS_OWN  \register
         KEEP
         bl      smelt_kmp_before_leaving
         RESTORE
-        IS_OWN  w1
-        ldr     w1, [x16, #4]
+        IS_OWN  \register
+        ldr     \register, [x16, #4]
         GO_ON   \name
         .endm
 
         .macro  BEFORE name, what
         STUB    \name
-        adrp    x16, smelt_kmp_hot
-        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
-        cbz     w16, 1f
+        SHORTCUT  \name
         KEEP
         bl      \what
         RESTORE
@@ -252,12 +282,46 @@ smelt_kmp_long_way_\name:
         .endm
 
 #define OF_THREAD(name) OF name, w1
-#define OF_THREAD_1(name) OF name, w0
-#define BEGINS(name) BEGIN name
+#define BEGINS(name) BEGIN name, w1
+#define BEGINS_1(name) BEGIN name, w0
 #define SETS(name) BEFORE name, smelt_kmp_before_setting
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)
 #include "symbols.def"
+
+        // The region of an `if` clause that is false: clauses that were announced (HandedOn: .pushed, .clause) are its
+        // own.
+        STUB    __kmpc_serialized_parallel
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        str     wzr, [x16, #4]
+        strb    wzr, [x16, #540]
+        SHORTCUT  __kmpc_serialized_parallel
+        IS_OWN  w1
+        ldr     w1, [x16, #4]
+        GO_ON   __kmpc_serialized_parallel
+
+        // HandedOn: .pushed. What is not positive counts as no clause.
+        STUB    __kmpc_push_num_threads
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        cmp     w2, #0
+        csel    w17, w2, wzr, gt
+        str     w17, [x16, #4]
+        SHORTCUT __kmpc_push_num_threads
+        IS_OWN  w1
+        ret                                     // libomp is told if it is to run the region
+        GO_ON   __kmpc_push_num_threads
+
+        .section .data.smelt_kmp_shortcuts, "aw", %progbits
+        .globl  smelt_kmp_shortcuts_end
+        .hidden smelt_kmp_shortcuts_end
+smelt_kmp_shortcuts_end:
+        .text
 
         // The slots (openmp/symbols.h).
         .macro SLOT name

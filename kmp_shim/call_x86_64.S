@@ -84,12 +84,10 @@ __kmpc_fork_call:
         movq    %rdx, %r10                      // the function
         shrq    $4, %r10
         andl    $31, %r10d
-        cmpl    $2, %fs:(%r11)                  // .open
-        je      3f
+        cmpl    $1, %fs:(%r11)                  // .open
+        jne     3f
         cmpq    %rdx, %fs:24(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
-        cmpl    $0, %fs:(%r11)
-        je      smelt_kmp_fork_call
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
         movq    %fs:16(%r11), %r10              // .regions
@@ -97,7 +95,9 @@ __kmpc_fork_call:
         movl    $0, %fs:4(%r11)                 // .pushed
         movq    %rdx, %fs:8(%r11)               // .last
         jmp     *smelt_real___kmpc_fork_call(%rip)
-3:      cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
+3:      cmpl    $2, %fs:(%r11)
+        jne     smelt_kmp_fork_call
+        cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
         jne     smelt_kmp_fork_call
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
@@ -111,6 +111,10 @@ __kmpc_fork_call:
         je      1f
         cmpb    $0, smelt_openmp_several(%rip)
         jne     smelt_kmp_fork_call
+        cmpb    $0, smelt_kmp_hot(%rip)         // a thread with a parked team, perhaps
+        jne     smelt_kmp_fork_call
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movl    $0, %fs:4(%r11)                 // .pushed
         jmp     *smelt_real___kmpc_fork_call(%rip)
 1:      KEEP
         call    smelt_kmp_look
@@ -152,7 +156,19 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
+        // While no team is hot: by the shortcut (hot_team.h).
+        .macro  SHORTCUT name
+        cmpb    $0, smelt_kmp_hot(%rip)
+        jne     4f
+        jmp     *smelt_kmp_shortcut_\name(%rip)
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+smelt_kmp_shortcut_\name:
+        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .text
+4:
+        .endm
         .macro  GO_ON name
+smelt_kmp_slow_\name:
 1:      cmpb    $0, smelt_openmp_several(%rip)
         jne     2f
         movq    smelt_real_\name(%rip), %r11
@@ -170,12 +186,18 @@ smelt_kmp_long_way_\name:
         .size   \name, . - \name
         .endm
 
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+        .balign 64
+        .globl  smelt_kmp_shortcuts
+        .hidden smelt_kmp_shortcuts
+smelt_kmp_shortcuts:
+        .text
+
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
-0:      cmpb    $2, smelt_kmp_aside(%rip)
-        je      smelt_kmp_fork_teams
-        cmpb    $0, smelt_kmp_aside(%rip)
-        jne     1f
+0:      cmpb    $1, smelt_kmp_aside(%rip)
+        ja      smelt_kmp_fork_teams
+        je      1f
         KEEP
         call    smelt_kmp_look
         RESTORE
@@ -185,6 +207,7 @@ smelt_kmp_long_way_\name:
         // Identity in identity.h: .own and .serial.
         .macro  OF name, register
         STUB    \name
+        SHORTCUT  \name
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
         cmpl    %fs:(%r11), %\register
         jne     1f
@@ -192,25 +215,25 @@ smelt_kmp_long_way_\name:
         GO_ON   \name
         .endm
 
-        .macro  BEGIN name
+        .macro  BEGIN name, register
         STUB    \name
+        SHORTCUT  \name
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
-        cmpl    %fs:(%r11), %esi
+        cmpl    %fs:(%r11), %\register
         jne     1f
         KEEP
         call    smelt_kmp_before_leaving
         RESTORE
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
-        cmpl    %fs:(%r11), %esi
+        cmpl    %fs:(%r11), %\register
         jne     1f
-        movl    %fs:4(%r11), %esi
+        movl    %fs:4(%r11), %\register
         GO_ON   \name
         .endm
 
         .macro  BEFORE name, what
         STUB    \name
-        cmpb    $0, smelt_kmp_hot(%rip)
-        je      1f
+        SHORTCUT  \name
         KEEP
         call    \what
         RESTORE
@@ -218,12 +241,45 @@ smelt_kmp_long_way_\name:
         .endm
 
 #define OF_THREAD(name) OF name, esi
-#define OF_THREAD_1(name) OF name, edi
-#define BEGINS(name) BEGIN name
+#define BEGINS(name) BEGIN name, esi
+#define BEGINS_1(name) BEGIN name, edi
 #define SETS(name) BEFORE name, smelt_kmp_before_setting
 #define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
 #define SYMBOL(name)
 #include "symbols.def"
+
+        // The region of an `if` clause that is false: clauses that were announced (HandedOn: .pushed, .clause) are its
+        // own.
+        STUB    __kmpc_serialized_parallel
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movl    $0, %fs:4(%r11)
+        movb    $0, %fs:540(%r11)
+        SHORTCUT  __kmpc_serialized_parallel
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        movl    %fs:4(%r11), %esi
+        GO_ON   __kmpc_serialized_parallel
+
+        // HandedOn: .pushed. What is not positive counts as no clause.
+        STUB    __kmpc_push_num_threads
+        movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        xorl    %r10d, %r10d
+        testl   %edx, %edx
+        cmovgl  %edx, %r10d
+        movl    %r10d, %fs:4(%r11)
+        SHORTCUT __kmpc_push_num_threads
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    %fs:(%r11), %esi
+        jne     1f
+        ret                                     // libomp is told if it is to run the region
+        GO_ON   __kmpc_push_num_threads
+
+        .section .data.smelt_kmp_shortcuts, "aw", @progbits
+        .globl  smelt_kmp_shortcuts_end
+        .hidden smelt_kmp_shortcuts_end
+smelt_kmp_shortcuts_end:
+        .text
 
         // The slots (openmp/symbols.h).
         .macro SLOT name

@@ -12,7 +12,10 @@
 #include "policy/thresholds.h"
 
 extern "C" {
+extern smelt::kmp::Shortcut smelt_kmp_shortcuts[] __attribute__((visibility("hidden")));
+extern smelt::kmp::Shortcut smelt_kmp_shortcuts_end[] __attribute__((visibility("hidden")));
 uint8_t smelt_kmp_hot = 0;
+uint8_t smelt_kmp_background = 0;
 }
 
 namespace smelt::kmp {
@@ -171,6 +174,7 @@ bool lend_settings() {
   const OwnBlock::Image own = hot.block.image();
   hot.block.wear(stand_in.image());
   set_icvs(hot.icvs);
+  lend_blocktime();
   const bool same = icvs_now() == hot.icvs;
   hot.block.wear(own);
   return same;
@@ -192,9 +196,12 @@ const char* why_never() {
     return "OMP_DISPLAY_AFFINITY is set";
   for (void* const slot :
        {smelt_real_GOMP_parallel_start, smelt_real_GOMP_parallel_end, smelt_real_kmp_get_num_known_threads,
-        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_global_thread_num,
-        smelt_real___kmpc_serialized_parallel, smelt_real___kmpc_end_serialized_parallel})
+        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_get_parent_taskid,
+        smelt_real___kmpc_global_thread_num, smelt_real___kmpc_serialized_parallel,
+        smelt_real___kmpc_end_serialized_parallel})
     if (!slot) return "this libomp lacks an entry point";
+  // Its regions would have threads of their own beside a parked team, and other threadprivate values.
+  if (is_called("GOMP_parallel")) return "code that GCC compiled runs on libomp";
   take_yields();
   return stand_in.begin();
 }
@@ -206,6 +213,7 @@ const char* why_not(const Region& region, uint32_t size) {
   if (size > kMaxParticipants) return "too many threads";
   if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
   if (REAL(omp_get_thread_limit)() != INT_MAX) return "a limit of threads";
+  if (REAL(__kmpc_get_parent_taskid)() != 0) return "inside a task";
   if (size == region.learned_request && region.learned_size != size) return "libomp gives it another size";
   return nullptr;
 }
@@ -283,7 +291,7 @@ inline const char* misfit(const RegionCall& call, uint32_t request, int threads)
     return "the number of threads in the process";
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
-    return "a setting was changed in a region, or a task had dependences";
+    return "in a region a setting was changed, a task had dependences, or inner regions crowded the CPUs";
   if (threads != hot.icvs.threads) [[unlikely]]
     return "the number of threads was changed";
   if (smelt_openmp_several) [[unlikely]]
@@ -321,16 +329,18 @@ bool run_hot(const RegionCall& call) {
 
 bool may_become_hot(const Region& region, const RegionCall& call) {
   if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
-      headcount.crowded() || leagues.load(std::memory_order_relaxed) != 0 || never.load(std::memory_order_relaxed) ||
+      headcount.crowded() || never.load(std::memory_order_relaxed) ||
+      taken.load(std::memory_order_relaxed) ||  // asked again before it is taken
       region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))
     return false;
   const uint32_t pushed = smelt_kmp_handed_on.pushed;
   const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed);
+  // A region inside one of one thread that was handed on looks like an outermost one.
+  return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed) && REAL(omp_get_level)() == 0;
 }
 
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
-  if (region.repeats < region.regions_before_hot || REAL(omp_get_level)() != 0) return false;
+  if (region.repeats < region.regions_before_hot) return false;
   // Acquire: the record, of its last master.
   if (taken.exchange(true, std::memory_order_acquire)) return false;
   const char* why = why_not(region, request);
@@ -362,14 +372,38 @@ void end_hot(const char* why) {
   give_back();
 }
 
+void before_pause() {
+  end_hot("the runtime is paused");
+  // Acquire: the stand-in, of the last master. A team of another thread's needs it.
+  if (taken.exchange(true, std::memory_order_acquire)) return;
+  stand_in.retire();
+  give_back();
+}
+
+// Relaxed: code addresses, each of which will do.
+void open_shortcuts() {
+  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
+    if (*each->slot) __atomic_store_n(&each->to, *each->slot, __ATOMIC_RELAXED);
+}
+
+void close_shortcuts() {
+  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
+    __atomic_store_n(&each->to, each->slow, __ATOMIC_RELAXED);
+}
+
 void wear_own() { hot.block.wear(hot.inside_image); }
 void wear_stand_in() { hot.block.wear(stand_in.image()); }
 
+// The stub's word is a hint: where one league ends as another begins, regions of that one come the long way.
 void begin_league() {
   end_hot("a league of teams begins");
   leagues.fetch_add(1, std::memory_order_relaxed);
+  __atomic_store_n(&smelt_kmp_aside, 3, __ATOMIC_RELAXED);
 }
-void end_league() { leagues.fetch_sub(1, std::memory_order_relaxed); }
+bool league_at_work() { return leagues.load(std::memory_order_relaxed) != 0; }
+void end_league() {
+  if (leagues.fetch_sub(1, std::memory_order_relaxed) == 1) __atomic_store_n(&smelt_kmp_aside, 2, __ATOMIC_RELAXED);
+}
 
 void note_clause() {
   smelt_kmp_handed_on.clause = true;

@@ -17,18 +17,21 @@
 //   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash
 //   - a setting is changed: in the serial part before that, inside a region behind it. One that came past the shim (by
 //     dlsym) is seen at the next region if it is the number of threads, else when the team ends; the master has it then
-//   - a task, a dynamic loop or the like begins in the serial part: BEGINS in symbols.def
+//   - a task, a dynamic loop or the like begins, goes on or ends in the serial part: BEGINS in symbols.def. It is the
+//     master's by its own number, and the team may have begun inside it
+//   - regions inside made more threads than CPUs
 //   - tasks with dependences were made: libomp keeps their addresses as long as the implicit task lives
 //   - something begins that cannot bear a parked team, or asks where the thread is bound: LEAVES in symbols.def
 //   - there are more threads in teams than CPUs, another OpenMP runtime comes into the process, the thread ends, or the
 //     process
-// Not served at all: more threads than CPUs, dynamic adjustment, limits of threads (libomp counts the stand-in), a
-// proc_bind clause and the newer forms of num_threads, more arguments than kArguments; while one thread has a hot team,
-// the regions of all other masters.
+// Not served at all: regions in the body of a task of the serial part (its end would take the thread out of the long
+// region), in leagues of teams, beside code that GCC compiled and that runs on libomp; more threads than CPUs, dynamic
+// adjustment, limits of threads (libomp counts the stand-in), a proc_bind clause and the newer forms of num_threads,
+// more arguments than kArguments; while one thread has a hot team, the regions of all other masters.
 //
 // libomp counts its threads, and where it has more than CPUs, its own waits (locks, barriers with tasks) yield at every
 // look. The stand-in makes one more, though it never runs. Where that is the one too many, a yield of libomp's is left
-// out, but for one in so many: as often as it yields where each of its threads has a CPU (thread_calls.cc).
+// out, but for one in so many (thread_calls.cc).
 //
 // A thread that ends: identity.h, hold_destructor(). A child of fork has no team, and libomp makes all anew.
 #pragma once
@@ -40,9 +43,21 @@
 extern "C" {
 // 1: some thread has a hot team, parked or at work. For the stubs.
 extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
+// 1: a task was made that goes on in the background even in a serial part: on the target, or till an event.
+extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
 }
 
 namespace smelt::kmp {
+
+// Where a stub goes while no team is hot: at once to libomp's function, unless a second runtime is in the process or
+// nothing is resolved yet; then `slow`, which finds out. In assembly, one per stub.
+struct Shortcut {
+  void* to;
+  void* slow;
+  void** slot;
+};
+void open_shortcuts();
+void close_shortcuts();
 
 // Is the calling thread's team parked, and the thread in the serial part? (Or in a region of one there.)
 inline bool is_parked() { return smelt_kmp_identity.own >= 0; }
@@ -62,6 +77,9 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request);
 // Ends the calling thread's team if it is parked and the thread in the serial part. `why` for SMELT_VERBOSE=2.
 void end_hot(const char* why);
 
+// The runtime is about to be paused: it is to find no team of ours, and no thread.
+void before_pause();
+
 // Of a thread whose team is parked: it is itself to libomp, inside the region, and again the stand-in.
 void wear_own();
 void wear_stand_in();
@@ -73,9 +91,15 @@ inline void leave_for(KmpThread gtid) {
     end_hot("a task, a loop that is dealt out, or the like in the serial part");
 }
 
+// The same, for a barrier: it ends what still runs in the background.
+inline void leave_for_barrier(KmpThread gtid) {
+  if (__atomic_load_n(&smelt_kmp_background, __ATOMIC_RELAXED)) leave_for(gtid);  // the thread's own doing
+}
+
 // Around a league of teams: its masters are at level 0 to libomp, and have limits of their own.
 void begin_league();
 void end_league();
+bool league_at_work();
 
 // The calling thread's next region has a clause that no hot team obeys.
 void note_clause();

@@ -78,9 +78,10 @@ void* StandIn::live(void* self) {
   stand_in.knows_key_ = found && find_key(stand_in.gtid_, &stand_in.key_);
   stand_in.ready_.store(stand_in.knows_key_ ? 1 : 2, std::memory_order_release);  // with what has been found
   os::futex_wake_all(&stand_in.ready_);
-  // Where something was not found, it ends, and libomp's count of threads is what it was.
-  std::atomic<uint32_t> never{0};
-  while (stand_in.knows_key_) os::futex_wait(&never, 0);
+  // Where something was not found, it ends, and libomp's count of threads is what it was. Relaxed: the word
+  // says all by itself.
+  while (stand_in.knows_key_ && !stand_in.retires_.load(std::memory_order_relaxed))
+    os::futex_wait(&stand_in.retires_, 0);
   return nullptr;
 }
 
@@ -95,16 +96,27 @@ const char* StandIn::begin() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStack);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   const bool made = pthread_create(&thread_, &attributes, live, this) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   if (!made) return "no thread could be made";
   uint32_t ready;
   while ((ready = ready_.load(std::memory_order_acquire)) == 0) os::futex_wait(&ready_, 0);
-  if (ready == 2) return kUnknown;
+  if (ready == 2) {
+    pthread_join(thread_, nullptr);
+    return kUnknown;
+  }
   one_too_many.store(REAL(omp_get_num_procs)() + 1, std::memory_order_relaxed);
   return nullptr;
+}
+
+void StandIn::retire() {
+  if (ready_.load(std::memory_order_relaxed) != 1) return;
+  retires_.store(1, std::memory_order_relaxed);
+  os::futex_wake_all(&retires_);
+  pthread_join(thread_, nullptr);
+  retires_.store(0, std::memory_order_relaxed);
+  forget();
 }
 
 void StandIn::forget() {

@@ -84,6 +84,8 @@ class StandIn {
  public:
   // Makes it, if there is none. nullptr: it is there; else why not.
   const char* begin();
+  // It ends, and libomp has no thread of ours any more.
+  void retire();
   // In a child of fork it is gone.
   void forget();
 
@@ -107,7 +109,8 @@ class StandIn {
   OwnBlock::Image image_{};
   pthread_key_t key_ = 0;
   bool knows_key_ = false;
-  std::atomic<uint32_t> ready_{0};  // 1: it sleeps; 2: it has not found what it should
+  std::atomic<uint32_t> ready_{0};    // 1: it sleeps; 2: it has not found what it should
+  std::atomic<uint32_t> retires_{0};  // 1: it is to end
 };
 
 }  // namespace smelt::kmp

@@ -19,6 +19,8 @@ inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36;
 inline constexpr int32_t kScheduleMonotonic = 1 << 29, kScheduleNonmonotonic = 1 << 30;
 inline constexpr int32_t kIdentKmpc = 0x02;
 inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction
+// Of a task's flags: a proxy for something elsewhere, detachable, for a hidden helper thread.
+inline constexpr int32_t kTaskInBackground = 0x10 | 0x40 | 0x80;
 using KmpCombine = void (*)(void* into, void* from);
 using KmpCriticalName = int32_t[8];
 
@@ -38,6 +40,7 @@ void __kmpc_push_proc_bind(KmpIdent*, KmpThread, int32_t binding);
 void __kmpc_serialized_parallel(KmpIdent*, KmpThread);
 void __kmpc_end_serialized_parallel(KmpIdent*, KmpThread);
 KmpThread __kmpc_global_thread_num(KmpIdent*);
+uint64_t __kmpc_get_parent_taskid(void);
 void* __kmpc_threadprivate(KmpIdent*, KmpThread, void* data, size_t bytes);
 void* __kmpc_threadprivate_cached(KmpIdent*, KmpThread, void* data, size_t bytes, void*** cache);
 
@@ -101,6 +104,15 @@ void omp_unset_nest_lock_(void* lock);
 int omp_test_nest_lock(void* lock);
 int omp_test_nest_lock_(void* lock);
 int kmp_get_num_known_threads(void);
+int omp_pause_resource(int kind, int device);
+int omp_pause_resource_(const int* kind, const int* device);
+int omp_pause_resource_all(int kind);
+int omp_pause_resource_all_(const int* kind);
+int __kmpc_pause_resource(int kind, int device);
+int kmp_get_blocktime(void);
+void kmp_set_blocktime(int time);
+void kmp_set_blocktime_(const int* time);
+void kmpc_set_blocktime(int time);
 int omp_control_tool(int command, int modifier, void* argument);
 }
 #pragma GCC visibility pop

@@ -109,8 +109,10 @@ extern "C" {
   int __kmpc_dispatch_next_##suffix(KmpIdent* where, KmpThread gtid, int32_t* last, number* lower, number* upper,      \
                                     difference* step) {                                                                \
     Position& at = position;                                                                                           \
-    if (!in_ours(at, __builtin_return_address(0)))                                                                     \
+    if (!in_ours(at, __builtin_return_address(0))) {                                                                   \
+      leave_for(gtid);                                                                                                 \
       return STRAIGHT(__kmpc_dispatch_next_##suffix)(where, known_as(gtid), last, lower, upper, step);                 \
+    }                                                                                                                  \
     return hand_out(at, last, lower, upper, step);                                                                     \
   }
 // NOLINTEND(bugprone-macro-parentheses)

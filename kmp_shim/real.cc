@@ -1,6 +1,7 @@
 #include "real.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 #include <atomic>
 #include <cstdio>
@@ -8,8 +9,10 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "hot_team.h"
 #include "libomp.h"
 #include "openmp/counters.h"
+#include "policy/wait.h"
 #include "region.h"
 
 namespace smelt::kmp {
@@ -60,22 +63,42 @@ const char* why_not() {
   if (is_set("KMP_CONSISTENCY_CHECK", "none")) return "KMP_CONSISTENCY_CHECK is set";
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";
-  // A tool would miss barriers. libomp knows of it from its second initialisation on, which this number needs; the
-  // command 0 means nothing to any tool.
   reductions_are_libomps = is_set("KMP_FORCE_REDUCTION", "") || is_set("KMP_DETERMINISTIC_REDUCTION", "");
   dynamic_is_monotonic = is_set("KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE", "");
-  reinterpret_cast<decltype(&omp_get_max_threads)>(smelt_real_omp_get_max_threads)();
-  if (smelt_real_omp_control_tool &&
-      reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
-    return "an OMPT tool watches";
   return nullptr;
+}
+
+// What libomp can only be asked once it has looked at the machine and bound the calling thread. It does so at the first
+// region, and must not do so before: by then the thread may be another one, and the mask of CPUs too.
+void start_late() {
+  REAL(omp_get_max_threads)();
+  // A tool would miss barriers. The command 0 means nothing to any tool.
+  if (smelt_real_omp_control_tool && REAL(omp_control_tool)(0, 0, nullptr) != kNoTool)
+    return openmp::step_aside("an OMPT tool watches");
+  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
 }
 
 // In place of a missing function: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
 int do_nothing() { return 0; }
 
+pthread_once_t late = PTHREAD_ONCE_INIT;
+
 }  // namespace
 }  // namespace smelt::kmp
+
+// The answers to the stubs.
+extern "C" {
+
+uint8_t smelt_kmp_aside = 0;
+
+void smelt_kmp_look() {
+  using namespace smelt::kmp;
+  if (smelt::openmp::active()) pthread_once(&late, start_late);
+  const bool aside = !smelt::openmp::active() && smelt_real___kmpc_fork_call;
+  __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
+}
+
+}  // extern "C"
 
 // The room's questions to its shim.
 namespace smelt::openmp {
@@ -108,10 +131,12 @@ constexpr Runtime runtime{.name = "libomp",
                           .taken = kTaken,
                           .entry = kSlot___kmpc_fork_call,
                           .thread_num = kSlot_omp_get_thread_num,
-                          .quiet_idle = true};
+                          .quiet_idle = true,
+                          .another = close_shortcuts};
 
 const char* refuse(void*) {
   const char* const reason = why_not();
+  open_shortcuts();
   return reason ? reason : start_regions();
 }
 

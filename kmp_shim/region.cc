@@ -125,6 +125,8 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
   }
   const bool served = size >= 1 && size <= kMaxParticipants;
   const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
+  // The team around it waits better where libomp's waits yield.
+  if (region.nested && crowded) spoil_hot();
   Barrier* const barrier =
       served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
   if (barrier) {
@@ -271,6 +273,8 @@ void enter(const RegionCall& call) {
     position = before;
     return;
   }
+  // The levels of regions in a league of teams do not say what they are inside.
+  if (league_at_work()) return fork(call);
   if (!next_region) next_region = &outermost;
   Region** const before = next_region;
   Region** link = before;
@@ -350,9 +354,9 @@ void missed_position() {
 
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
-  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   start_thread_calls();
+  start_blocktime();
   return nullptr;
 }
 
@@ -361,14 +365,6 @@ const char* start_regions() {
 using namespace smelt::kmp;
 
 extern "C" {
-
-uint8_t smelt_kmp_aside = 0;
-
-void smelt_kmp_look() {
-  resolve();
-  const bool aside = !active() && smelt_real___kmpc_fork_call;
-  __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
-}
 
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...) {
   auto** const words = static_cast<void**>(__builtin_alloca((static_cast<size_t>(argc) + 3) * sizeof(void*)));
@@ -393,16 +389,11 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
+  if (__atomic_load_n(&smelt_kmp_aside, __ATOMIC_RELAXED) == 0) smelt_kmp_look();
   if (!condition || argc > 1 || !active())
     return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
   void* words[] = {nullptr, nullptr, nullptr, argument};
   enter({where, argument ? 1 : 0, function, words});
-}
-
-void __kmpc_push_num_threads(KmpIdent* where, KmpThread gtid, int32_t threads) {
-  smelt_kmp_handed_on.pushed = threads > 0 ? static_cast<uint32_t>(threads) : 0;
-  if (is_parked() && gtid == smelt_kmp_identity.own) return;  // libomp is told if it is to run the region
-  STRAIGHT(__kmpc_push_num_threads)(where, gtid, threads);
 }
 
 }  // extern "C"

@@ -1,7 +1,7 @@
 // A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
 //
 // The way is that of the shim for libgomp. libomp forks and joins by itself, and the shim takes the barriers inside
-// regions; with SMELT_KMP_HOT_TEAM=1 fork and join, too (hot_team.h).
+// regions; where every thread has a CPU, fork and join, too (hot_team.h).
 //
 //   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
 //           -> real __kmpc_fork_call(run_region, word)
@@ -110,8 +110,8 @@ struct HandedOn {
 };
 inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
 static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
-              offsetof(HandedOn, functions) == 24 && kBlocks == 32 && kOutermost == 1 && kInner == 2 &&
-              kLookAgain == 1024);
+              offsetof(HandedOn, functions) == 24 && offsetof(HandedOn, clause) == 540 && kBlocks == 32 &&
+              kOutermost == 1 && kInner == 2 && kLookAgain == 1024);
 
 }  // namespace smelt::kmp
 
@@ -168,13 +168,19 @@ const char* start_regions();
 // thread_calls.cc: finds what it stands in front of, and the mask that new threads have. Called once while resolving.
 void start_thread_calls();
 
-// The same: from now on libomp's yields may be left out.
+// blocktime.cc: what KMP_BLOCKTIME says. Called once while resolving.
+void start_blocktime();
+// Gives the calling thread the last one that the program has set.
+void lend_blocktime();
+
+// thread_calls.cc: from now on libomp's yields may be left out.
 void take_yields();
 
 }  // namespace smelt::kmp
 
 // The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
-// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so.
+// stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so;
+// 3: a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));

@@ -38,13 +38,6 @@ KmpThread __kmpc_global_thread_num(KmpIdent* where) {
   return function(where);
 }
 
-// The region of an `if` clause that is false: clauses that were announced are its own.
-void __kmpc_serialized_parallel(KmpIdent* where, KmpThread gtid) {
-  smelt_kmp_handed_on.pushed = 0;
-  smelt_kmp_handed_on.clause = false;
-  STRAIGHT(__kmpc_serialized_parallel)(where, known_as(gtid));
-}
-
 void __kmpc_push_num_threads_strict(KmpIdent* where, KmpThread gtid, int32_t threads, int32_t severity,
                                     const char* message) {
   note_clause();
@@ -87,6 +80,18 @@ void omp_set_num_threads_(const int* threads) {
     before_threads(*threads);
   STOCK(omp_set_num_threads_)(threads);
 }
+
+// A hard pause unregisters the calling thread from libomp, and takes everything down only where no thread is left.
+#define PAUSE(name, parameters, ...) \
+  int name parameters {              \
+    before_pause();                  \
+    return STOCK(name)(__VA_ARGS__); \
+  }
+PAUSE(omp_pause_resource, (int kind, int device), kind, device)
+PAUSE(omp_pause_resource_, (const int* kind, const int* device), kind, device)
+PAUSE(omp_pause_resource_all, (int kind), kind)
+PAUSE(omp_pause_resource_all_, (const int* kind), kind)
+PAUSE(__kmpc_pause_resource, (int kind, int device), kind, device)
 
 #define NEST_LOCK(type, name)      \
   type name(void* lock) {          \

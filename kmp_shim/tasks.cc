@@ -34,26 +34,35 @@ extern "C" [[gnu::visibility("hidden")]] void* smelt_kmp_mark_and_find(void*& sl
     return reinterpret_cast<decltype(&::name)>(usual)(__VA_ARGS__);                         \
   return smelt_kmp_long_way_##name(__VA_ARGS__)
 
+namespace {
+// Relaxed: what it is for happens in this thread.
+void note_background() { __atomic_store_n(&smelt_kmp_background, 1, __ATOMIC_RELAXED); }
+}  // namespace
+
 extern "C" {
 
 void* __kmpc_omp_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
                             KmpTaskEntry entry) {
+  if (flags & kTaskInBackground) note_background();
   leave_for(gtid);
   HAND_ON(__kmpc_omp_task_alloc, where, known_as(gtid), flags, task, shareds, entry);
 }
 
 void* __kmpc_omp_target_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
                                    KmpTaskEntry entry, int64_t device) {
+  note_background();
   leave_for(gtid);
   HAND_ON(__kmpc_omp_target_task_alloc, where, known_as(gtid), flags, task, shareds, entry, device);
 }
 
 int32_t __kmpc_omp_task(KmpIdent* where, KmpThread gtid, void* task) {
+  leave_for(gtid);
   HAND_ON(__kmpc_omp_task, where, known_as(gtid), task);
 }
 
 int32_t __kmpc_omp_task_with_deps(KmpIdent* where, KmpThread gtid, void* task, int32_t count, void* list,
                                   int32_t noalias_count, void* noalias_list) {
+  leave_for(gtid);
   if (smelt_kmp_hot) [[unlikely]]
     spoil_hot();  // libomp keeps the addresses with the implicit task
   HAND_ON(__kmpc_omp_task_with_deps, where, known_as(gtid), task, count, list, noalias_count, noalias_list);
@@ -61,6 +70,7 @@ int32_t __kmpc_omp_task_with_deps(KmpIdent* where, KmpThread gtid, void* task, i
 
 void __kmpc_taskloop(KmpIdent* where, KmpThread gtid, void* task, int32_t if_value, uint64_t* lower, uint64_t* upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void* duplicate) {
+  leave_for(gtid);
   HAND_ON(__kmpc_taskloop, where, known_as(gtid), task, if_value, lower, upper, stride, nogroup, schedule, grain,
           duplicate);
 }

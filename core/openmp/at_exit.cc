@@ -34,15 +34,15 @@ const char* threads_asked_for() {
 void tell_end(const smelt_openmp_counts& sum) {
   const char* const why = refused.load(std::memory_order_relaxed);
   const char* const cold = not_hot.load(std::memory_order_relaxed);
+  const uint32_t cpus = headcount.cpus.load(std::memory_order_relaxed);  // ~0: no team has asked yet
   append_stats(options().stats_file,
                "{\"part\":\"%s\",\"pid\":%d,\"end\":true,\"refused\":\"%s\",\"not_hot\":\"%s\",\"guessed\":%s,"
                "\"cpus\":%u,\"asked\":\"%s\",\"threads\":%u,\"regions\":%llu,\"hot\":%llu,\"barriers\":%llu,"
                "\"barriers_left\":%llu,\"loops\":%llu,\"tasks\":%llu,\"surplus\":%llu,\"elsewhere\":%llu}",
                runtime.name, ::getpid(), why ? why : "", cold ? cold : "", profile_is_guessed() ? "true" : "false",
-               headcount.cpus.load(std::memory_order_relaxed), threads_asked_for(),
-               largest_team.load(std::memory_order_relaxed), number(sum.regions), number(sum.hot_regions),
-               number(sum.own_episodes), number(sum.real_episodes), number(sum.shared_loops), number(sum.own_tasks),
-               number(sum.surplus_regions), number(sum.other_regions));
+               cpus == ~0u ? usable_cpus() : cpus, threads_asked_for(), largest_team.load(std::memory_order_relaxed),
+               number(sum.regions), number(sum.hot_regions), number(sum.own_episodes), number(sum.real_episodes),
+               number(sum.shared_loops), number(sum.own_tasks), number(sum.surplus_regions), number(sum.other_regions));
 }
 
 void say_counts(const smelt_openmp_counts& sum) {
@@ -104,6 +104,8 @@ void note_use(const char* why) {
   told_begin.store(true, std::memory_order_relaxed);
   append_stats(options().stats_file, "{\"part\":\"%s\",\"pid\":%d,\"begin\":true}", runtime.name, ::getpid());
 }
+
+void note_refused(const char* why) { refused.store(why, std::memory_order_relaxed); }
 
 void note_team(uint32_t threads) {
   uint32_t before = largest_team.load(std::memory_order_relaxed);

@@ -11,6 +11,9 @@ namespace smelt::openmp {
 // takes calls.
 void note_use(const char* refused);
 
+// It has been found out since that the shim must take nothing.
+void note_refused(const char* why);
+
 // A team of so many threads has come by. Not for hot paths.
 void note_team(uint32_t threads);
 

@@ -110,7 +110,10 @@ void add_object(const dl_phdr_info& info) {
     object.end = std::max<uintptr_t>(object.end, info.dlpi_addr + header.p_vaddr + header.p_memsz);
   }
   if (object.end == 0 || object_count == kObjects || object_at(object.begin)) return;
-  if (is_another_runtime(info.dlpi_name, object)) __atomic_store_n(&smelt_openmp_several, true, __ATOMIC_RELAXED);
+  if (is_another_runtime(info.dlpi_name, object)) {
+    __atomic_store_n(&smelt_openmp_several, true, __ATOMIC_RELAXED);
+    if (runtime.another) runtime.another();
+  }
   Object* at = objects + object_count++;
   for (; at != objects && at[-1].begin > object.begin; --at) *at = at[-1];
   *at = object;

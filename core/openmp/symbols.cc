@@ -84,6 +84,49 @@ struct Definitions {
   }
 };
 
+bool begins(const char* name, const char* beginning) {
+  return std::strncmp(name, beginning, std::strlen(beginning)) == 0;
+}
+
+// is_called() of one object.
+int calls_name(dl_phdr_info* info, size_t, void* beginning) {
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      dynamic = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+  if (!dynamic) return 0;
+  const auto value = [dynamic](ElfW(Sxword) tag) -> ElfW(Addr) {
+    for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry)
+      if (entry->d_tag == tag) return entry->d_un.d_val;
+    return 0;
+  };
+  const auto address = [&](ElfW(Sxword) tag) {  // as in Definitions
+    const ElfW(Addr) found = value(tag);
+    return found && found < info->dlpi_addr ? found + info->dlpi_addr : found;
+  };
+  const auto* const strings = reinterpret_cast<const char*>(address(DT_STRTAB));
+  const auto* const symbols = reinterpret_cast<const ElfW(Sym)*>(address(DT_SYMTAB));
+  if (!strings || !symbols) return 0;
+  bool linked = false;
+  for (const ElfW(Dyn)* entry = dynamic; entry->d_tag != DT_NULL; ++entry) {
+    const char* const name = strings + (entry->d_tag == DT_NEEDED ? entry->d_un.d_val : 0);
+    linked |= begins(name, "libgomp") || begins(name, "libomp") || begins(name, "libiomp");
+  }
+  if (!linked) return 0;
+  const auto among = [&](ElfW(Addr) table, size_t bytes, size_t first) {
+    const auto* const entries = reinterpret_cast<const ElfW(Rela)*>(table);
+    for (size_t i = first; table && i < bytes / sizeof *entries; ++i) {
+      const ElfW(Sym)& symbol = symbols[ELF64_R_SYM(entries[i].r_info)];
+      if (symbol.st_shndx == SHN_UNDEF && begins(strings + symbol.st_name, static_cast<const char*>(beginning)))
+        return true;
+    }
+    return false;
+  };
+  // The first ones of the second table have no names.
+  return among(address(DT_JMPREL), value(DT_PLTRELSZ), 0) ||
+         among(address(DT_RELA), value(DT_RELASZ), value(DT_RELACOUNT));
+}
+
 void resolve_all() {
   void* library = find_library();
   // A library of stubs for the omp_ functions, perhaps: calls of the names that it has are passed on to it.
@@ -103,6 +146,12 @@ void resolve_all() {
 }
 
 }  // namespace
+
+void step_aside(const char* why) {
+  __atomic_store_n(&resolved_active, false, __ATOMIC_RELEASE);
+  if (options().verbose >= 1) log_line("%s: takes nothing: %s", SMELT_VERSION, why);
+  note_refused(why);
+}
 
 bool resolved_active = false;
 
@@ -129,6 +178,8 @@ bool knows_versions(const void* address, const VersionNodes& nodes) {
   });
   return known && version[0] != 0;
 }
+
+bool is_called(const char* beginning) { return dl_iterate_phdr(calls_name, const_cast<char*>(beginning)) != 0; }
 
 bool for_each_export(const void* address, bool (*each)(const char* name, const char* node)) {
   const Definitions definitions(address);

@@ -32,6 +32,7 @@ struct Runtime {
   uint32_t thread_num;  // slot of omp_get_thread_num
   // Where it was never called, it says so to nobody: another shim stands beside it and does.
   bool quiet_idle = false;
+  void (*another)() = nullptr;  // called when another runtime has been seen in the process
 };
 extern const Runtime runtime;
 
@@ -57,6 +58,9 @@ void resolve();
 extern bool resolved_active;  // resolved, and free to take barriers
 
 // False: every call goes straight through. The first call resolves.
+// The shim has found out after that that it must take nothing.
+void step_aside(const char* why);
+
 inline bool active() {
   // Acquire: pairs with the release in resolve(), so that the slots are seen filled.
   if (__atomic_load_n(&resolved_active, __ATOMIC_ACQUIRE)) [[likely]]
@@ -84,6 +88,10 @@ struct VersionNodes {
   bool (*known)(const char* node);
 };
 bool knows_versions(const void* address, const VersionNodes& nodes);
+
+// Does some object of the process that is linked against an OpenMP runtime take a name from elsewhere that begins like
+// this?
+bool is_called(const char* beginning);
 
 // Shows the names that the object which holds `address` exports, in no order, until one is refused; `node` is the
 // version node of each, "" where it has none. False: one was, or the object does not say (it has no DT_GNU_HASH).

@@ -204,6 +204,9 @@ void build_victims(RegionRecord& region, Team& team, const Request& request) {
 }
 
 // Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
+// Has the runtime been told since how long its threads are to spin? Relaxed: as the number's own comment says.
+bool waits_otherwise(const Team& team) { return team.asked_spin != asked_spin_ns.load(std::memory_order_relaxed); }
+
 bool build_barrier(RegionRecord& region, Team& team) {
   Request request(region, team);
   if (!request.ok) return false;
@@ -226,6 +229,10 @@ bool build_barrier(RegionRecord& region, Team& team) {
   const bool other = request.seen_as != team.built_for || std::strcmp(team.pattern, plan.pattern) != 0;
   team.made = made;
   team.built_for = request.seen_as;
+  if (waits_otherwise(team)) {
+    free_fork(&team.fork);
+    team.asked_spin = asked_spin_ns.load(std::memory_order_relaxed);
+  }
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
   build_victims(region, team, request);
@@ -280,14 +287,16 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
   // Where two or a crowd run makes no difference to their barrier.
   const bool again =
       size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
-  if ((!team.made.barrier || (again && team.built_for != seen_now(region, size))) && !build_barrier(region, team))
+  if ((!team.made.barrier || waits_otherwise(team) || (again && team.built_for != seen_now(region, size))) &&
+      !build_barrier(region, team))
     return nullptr;
   return team.made.barrier;
 }
 
 bool build_for_hot_team(RegionRecord& region, Team& team) {
   const bool again = team.size > 2 && !team.crowded && team.built_for != seen_now(region, team.size);
-  return ((team.made.barrier && !again) || build_barrier(region, team)) && fork_for(region, team);
+  const bool kept = team.made.barrier && !again && !waits_otherwise(team);
+  return (kept || build_barrier(region, team)) && fork_for(region, team);
 }
 
 ForkJoin* fork_for(RegionRecord& region, Team& team) {

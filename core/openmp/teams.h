@@ -17,6 +17,7 @@ struct Team {
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
   uint64_t built_for = 0;      // a hash of where its threads had been seen, and of the costs, when `made` was planned
+  int64_t asked_spin = -1;     // policy/wait.h's at that time
   Victims* victims = nullptr;  // for thieves of tasks or iterations; nullptr: not asked for, or no difference is known
   TeamFork fork;               // once a hot team of this size was made, or a reduction asked for it
   uint64_t fork_for = 0;       // `built_for` when that was made

@@ -60,6 +60,8 @@ int64_t spincount_ns(int64_t otherwise, const Profile* profile) {
 }  // namespace
 
 constinit Headcount headcount;
+constinit std::atomic<int64_t> asked_spin_ns{-1};
+constinit std::atomic<int64_t> awake_ns{0};
 
 bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, const WaitPolicy& policy) {
   Seen seen = look(flag.epoch, epoch, stop);
@@ -161,8 +163,12 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   // spin: as a crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But the time that
   // a waiter burns is then missing elsewhere, so it does not spin for long.
   const uint32_t quota = os::process_cpu_quota();
-  if (quota && quota < threads) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
-  policy.spin_ns = spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
+  const bool scarce = quota && quota < threads;
+  if (scarce) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
+  const int64_t asked = asked_spin_ns.load(std::memory_order_relaxed);
+  if (asked < 0 && !scarce && !passive && settings.spin_us < 0)
+    policy.yield_ns = awake_ns.load(std::memory_order_relaxed);
+  policy.spin_ns = asked >= 0 ? asked : spincount_ns(passive ? 0 : active ? kSpinForever : spin_ns, profile);
   if (policy.spin_ns > 0 && !os::process_barrier_refused()) policy.order = PostOrder::kUnfenced;
   return policy;
 }

@@ -37,6 +37,14 @@ struct WaitPolicy {
 
 inline constexpr int64_t kSpinForever = INT64_MAX;  // as spin_ns
 
+// How long a thread that has a CPU spins by a setting of the OpenMP runtime's own that only the shim for it knows; -1:
+// by none. Relaxed: a number that says all by itself.
+extern std::atomic<int64_t> asked_spin_ns;
+
+// Where nothing is set: how long it yields after spinning, before it sleeps. For a runtime whose threads stay awake for
+// longer than ours; beside others' threads the first yield that goes to one of them ends it. Relaxed: as above.
+extern std::atomic<int64_t> awake_ns;
+
 // The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
 // SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the
 // profile's; without one they are taken to be typical. Once the kernel has refused membarrier, posts under new policies

@@ -1,17 +1,17 @@
 #!/bin/sh
-# The hot team of the shim for LLVM's libomp (SMELT_KMP_HOT_TEAM=1): with every libomp that can be had here (versions.sh) the programs are
-# right, their regions are hot, and where there can be no hot team there is none.
-#   kmp_hot_test.sh SHIM SHIM_FOR_LIBGOMP PROGRAMS_BY_CLANG
+# The hot team of the shim for LLVM's libomp: the programs are right, their regions are hot, and where there can be no hot team there is
+# none. With `versions` that is shown with every libomp that can be had here (versions.sh), else with the one that is installed.
+#   kmp_hot_test.sh SHIM SHIM_FOR_LIBGOMP PROGRAMS_BY_CLANG [versions]
 set -u
-shim=$1 gomp=$2 programs=$3
-versions=$("$(dirname "$0")/versions.sh")  # before checks.sh, which gives this test a cache of its own
+shim=$1 gomp=$2 programs=$3 which=${4-}
+[ -z "$which" ] || versions=$("$(dirname "$0")/versions.sh")  # before checks.sh, which gives this test a cache of its own
 . "$(dirname "$0")/../gomp_shim/checks.sh"
 . "$(dirname "$0")/clang_only.sh"
 
 hot='OpenMP: [0-9]+ regions \([1-9][0-9]* hot'
 cold='OpenMP: [0-9]+ regions \(0 hot'
-under="SMELT_KMP_HOT_TEAM=1 SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
-cases="answers settings values locks rounding places depend inner masters children"
+under="SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
+cases="answers settings values locks rounding places depend inner masters children around leagues background pauses blocktime"
 ends="serial one region"
 
 # hot_case NAME VARIABLES... -- CASE...   is right and hot
@@ -25,25 +25,29 @@ hot_case() {
   grep -qx ok "$output" || fails "$label: $* did not come to its end"
 }
 
-echo "$versions" >"$scratch/versions"
-while read -r version folder; do
-  for what in $cases; do
-    # libomp 16 asserts something in children of fork by itself, now and then.
-    if [ "$version $what" = "16 children" ]; then
-      skips "libomp $version: $what"
-      continue
-    fi
-    if ! env LD_LIBRARY_PATH="$folder" OMP_WAIT_POLICY=passive timeout 60 "$programs/parked" "$what" >"$output" 2>&1; then
-      skips "libomp $version: $what fails by itself"
-      continue
-    fi
-    hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- "$what"
-  done
-  for how in $ends; do hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- ends $how; done
-  # It forks, too.
-  [ "$version" = 16 ] ||
-    check_under "libomp $version: what a program may do" 0 "$hot" $under LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 "$programs/hot"
-done <"$scratch/versions"
+if [ -n "$which" ]; then
+  echo "$versions" >"$scratch/versions"
+  while read -r version folder; do
+    for what in $cases; do
+      # libomp 16 asserts something in children of fork by itself, now and then.
+      if [ "$version $what" = "16 children" ]; then
+        skips "libomp $version: $what"
+        continue
+      fi
+      if ! env LD_LIBRARY_PATH="$folder" OMP_WAIT_POLICY=passive timeout 60 "$programs/parked" "$what" >"$output" 2>&1; then
+        skips "libomp $version: $what fails by itself"
+        continue
+      fi
+      hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- "$what"
+    done
+    for how in $ends; do hot_case "libomp $version" LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 -- ends $how; done
+    # It forks, too.
+    [ "$version" = 16 ] ||
+      check_under "libomp $version: what a program may do" 0 "$hot" $under LD_LIBRARY_PATH="$folder" SMELT_CPUS=64 "$programs/hot"
+  done <"$scratch/versions"
+  finish
+  exit
+fi
 
 for what in $cases; do
   check "$what, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/parked" "$what"
@@ -51,7 +55,7 @@ for what in $cases; do
   hot_case "bound" OMP_PROC_BIND=true OMP_PLACES=threads SMELT_CPUS=64 -- "$what"
   hot_case "asleep" SMELT_WAIT=sleep SMELT_CPUS=64 -- "$what"
   hot_case "KMP_AFFINITY" KMP_AFFINITY=compact SMELT_CPUS=64 -- "$what"
-  check_under "by default no team is hot: $what" 0 "$cold" SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
+  check_under "switched off: $what" 0 "$cold" SMELT_KMP_HOT_TEAM=0 SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
 done
 check_under "threadprivate values found by number" 0 "$hot" $under SMELT_CPUS=64 "$programs/parked_cached" values
 for how in turns "turns inside" settings beside t; do

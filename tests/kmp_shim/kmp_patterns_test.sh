@@ -12,7 +12,6 @@ programs=$4
 . "$(dirname "$0")/../gomp_shim/proper.sh"
 # libomp counts the CPUs of the mask and finds more than there are: an assertion of its own, without any shim. It must not look.
 export KMP_AFFINITY=disabled
-cold=yes  # libomp forks and joins
 
 names=$("$smelt" tree --list | awk '$2 == "tree" || $2 == "exchange" {
   name = $1

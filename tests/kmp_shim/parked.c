@@ -301,6 +301,183 @@ static void inner(void) {
   }
 }
 
+// Regions inside constructs of the serial part, which are the master's own: a team that begins there must not be in the
+// way of their end.
+static void around(void) {
+  for (int i = 0; i < 30; ++i) {
+    int done = 0, group = 0;
+    const int count = i % 5;
+#pragma omp taskgroup task_reduction(+ : group)
+    {
+      regions(count);
+#pragma omp task in_reduction(+ : group)
+      ++group;
+      regions(count);
+    }
+    CHECK(group == 1);
+#pragma omp task shared(done)
+    {
+      regions(count);
+      ++done;
+    }
+#pragma omp task if (0) shared(done)
+    {
+      regions(count);
+      ++done;
+    }
+    regions(count);
+#pragma omp taskloop shared(done)
+    for (int k = 0; k < 3; ++k) {
+      regions(count);
+      ++done;
+    }
+#pragma omp for schedule(dynamic, 2)
+    for (int k = 0; k < 5; ++k) {
+      regions(count);
+      ++done;
+    }
+#pragma omp for ordered schedule(dynamic)
+    for (int k = 0; k < 5; ++k) {
+      regions(count);
+#pragma omp ordered
+      {
+        regions(count);
+        ++done;
+      }
+    }
+#pragma omp for ordered(1)
+    for (int k = 0; k < 5; ++k) {
+#pragma omp ordered depend(sink : k - 1)
+      regions(count);
+#pragma omp ordered depend(source)
+      ++done;
+    }
+#pragma omp sections
+    {
+#pragma omp section
+      regions(count);
+#pragma omp section
+      ++done;
+    }
+#pragma omp single
+    {
+      regions(count);
+      ++done;
+    }
+#pragma omp critical
+    {
+      regions(count);
+      ++done;
+    }
+#pragma omp parallel if (0)
+    {
+      regions(0);
+#pragma omp for schedule(dynamic)
+      for (int k = 0; k < 5; ++k) ++done;
+#pragma omp task shared(done)
+      ++done;
+#pragma omp taskwait
+    }
+    CHECK(done == 2 + 3 + 5 + 5 + 5 + 1 + 1 + 1 + 5 + 1);
+  }
+}
+
+// Leagues of teams, whose masters are at level 0.
+static void leagues(void) {
+  for (int i = 0; i < 12; ++i) {
+    int teams = 0, members = 0;
+    regions(10);
+#pragma omp teams num_teams(2) reduction(+ : teams, members)
+    {
+      ++teams;
+      CHECK(omp_get_num_teams() <= 2 && omp_get_team_num() < 2);
+#pragma omp parallel num_threads(2) reduction(+ : members)
+      ++members;
+    }
+    CHECK(teams >= 1 && teams <= 2 && members >= teams && members <= 4);
+  }
+}
+
+// What goes on in the background while regions are forked, and tasks that wait for an event.
+static void background(void) {
+  for (int i = 0; i < 12; ++i) {
+    int there = 0, detached = 0;
+    regions(4);
+#pragma omp target nowait map(tofrom : there)
+    {
+      if (i % 2) usleep(2000);
+      ++there;
+    }
+    regions(4);
+#pragma omp taskwait
+    CHECK(there == 1);
+#pragma omp target map(tofrom : there)
+    there += omp_is_initial_device();
+    CHECK(there == 2);
+    omp_event_handle_t event;
+#pragma omp task detach(event) shared(detached)
+    detached = 1;
+    regions(4);
+    omp_fulfill_event(event);
+#pragma omp taskwait
+    CHECK(detached == 1);
+#pragma omp parallel num_threads(kThreads)
+#pragma omp single
+    {
+      omp_event_handle_t inside;
+#pragma omp task detach(inside) shared(detached)
+      detached = 2;
+      omp_fulfill_event(inside);
+#pragma omp taskwait
+    }
+    CHECK(detached == 2);
+  }
+}
+
+// A runtime that is paused beside a parked team goes on; what it shows of its threads; clauses that come to nothing.
+static void pauses(void) {
+  for (int i = 0; i < 12; ++i) {
+    char shown[256];
+    regions(4);
+    CHECK(omp_capture_affinity(shown, sizeof shown, "%L %n %N %t") > 0 && strncmp(shown, "0 0 1", 5) == 0);
+    mine = 7000 + i;
+#pragma omp parallel num_threads(kThreads) copyin(mine)
+    CHECK(mine == 7000 + i);
+    regions(4);
+    if (i % 2) CHECK(omp_pause_resource_all(i % 4 == 1 ? omp_pause_soft : omp_pause_hard) == 0);
+    regions(4);
+    int done = 0;
+#pragma omp parallel num_threads(kThreads) reduction(+ : done)
+    {
+#pragma omp for
+      for (int k = 0; k < 64; ++k) {
+#pragma omp cancel for
+        ++done;
+      }
+#pragma omp cancel parallel if (done == 0)
+    }
+    CHECK(done == 64);  // OMP_CANCELLATION is off
+  }
+}
+
+// How long to spin is asked of libomp, and set in the serial part, inside, and by handle.
+static void blocktime(void) {
+  static const int times[] = {0, 1, 200, 5000, 0};
+  for (int i = 0; i < 25; ++i) {
+    regions(kLong / 4);
+    kmp_set_blocktime(times[i % 5]);
+    regions(kLong / 4);
+    CHECK(kmp_get_blocktime() == times[i % 5]);
+#pragma omp parallel num_threads(kThreads)
+    {
+#pragma omp barrier
+      kmp_set_blocktime(times[i % 5] / 2);
+#pragma omp barrier
+    }
+    usleep(i % 5 * 1000);
+  }
+}
+
 static void* other(void* argument) {
   (void)argument;
   for (int i = 0; i < 30; ++i) {
@@ -372,9 +549,10 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"answers", answers},   {"settings", settings}, {"values", values}, {"locks", locks},
-               {"rounding", rounding}, {"places", places},     {"depend", depend}, {"inner", inner},
-               {"masters", masters},   {"children", children}};
+  } cases[] = {{"answers", answers},       {"settings", settings}, {"values", values},      {"locks", locks},
+               {"rounding", rounding},     {"places", places},     {"depend", depend},      {"inner", inner},
+               {"masters", masters},       {"children", children}, {"around", around},      {"leagues", leagues},
+               {"background", background}, {"pauses", pauses},     {"blocktime", blocktime}};
   CHECK(argc > 1);
   if (strcmp(argv[1], "ends") == 0 && argc > 2) ends(argv[2]);
   for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i) {
