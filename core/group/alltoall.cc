@@ -42,8 +42,8 @@ struct Rows {
     if (offset >= wrap) return in + offset - wrap;
     const char* const from = in + (group.me + 1) * bytes + offset;
     if (offset + length <= wrap) return from;
-    std::memcpy(room, from, wrap - offset);
-    std::memcpy(room + (wrap - offset), in, offset + length - wrap);
+    copy_piece(room, from, wrap - offset);
+    copy_piece(room + (wrap - offset), in, offset + length - wrap);
     return room;
   }
 };
@@ -145,14 +145,14 @@ struct AlltoallShelf : Machine {
   void put(Group& group) const {
     char* const to = group.up_piece(group.me, piece);
     const char* const from = job.stream(group, begin, end - begin, to);
-    if (from != to) std::memcpy(to, from, end - begin);
+    if (from != to) copy_piece(to, from, end - begin);
     group.fill(&Desk::filled_up, piece);
   }
   // Copies the part of the t-th block that is in the piece.
   void get(Group& group) const {
     const uint32_t i = Rows::sender(group, t);
     const size_t from = std::max(begin, job.place(t)), upto = std::min(end, job.place(t + 1));
-    std::memcpy(job.block(i) + (from - job.place(t)), group.up_piece(i, piece) + (from - begin), upto - from);
+    copy_piece(job.block(i) + (from - job.place(t)), group.up_piece(i, piece) + (from - begin), upto - from);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "group/group.h"
+#include "transport/copy.h"
 
 namespace smelt {
 
@@ -27,6 +28,20 @@ inline void pack(const smelt_data& data, size_t offset, size_t bytes, void* to) 
 inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const void* from) {
   if (data.base)
     copy_inline(static_cast<char*>(data.base) + offset, from, bytes);
+  else if (bytes > 0)
+    data.unpack(data.context, offset, bytes, from);
+}
+
+// ... of a piece of a long message, to a shelf or from one.
+inline void pack_piece(const smelt_data& data, size_t offset, size_t bytes, void* to) {
+  if (data.base)
+    copy_piece(to, static_cast<const char*>(data.base) + offset, bytes);
+  else if (bytes > 0)
+    data.pack(data.context, offset, bytes, to);
+}
+inline void unpack_piece(const smelt_data& data, size_t offset, size_t bytes, const void* from) {
+  if (data.base)
+    copy_piece(static_cast<char*>(data.base) + offset, from, bytes);
   else if (bytes > 0)
     data.unpack(data.context, offset, bytes, from);
 }

@@ -40,7 +40,7 @@ struct ReduceFlat : Machine {
           count = pieces.in(k, job.elements), offset = k * pieces.elements * width, length = count * width;
           if (puts) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack(job.in, offset, length, group.up_piece(group.me, piece));
+            pack_piece(job.in, offset, length, group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
             own = group.up_piece(group.me, piece);
           } else {

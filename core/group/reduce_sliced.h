@@ -79,8 +79,8 @@ struct ReduceSliced : Machine {
       if (job.in.base) {
         const char* from = static_cast<const char*>(job.in.base) + offset(k);
         const size_t mine = begin(k, group.me) * width(), after = begin(k, group.me + 1) * width();
-        std::memcpy(to, from, mine);
-        std::memcpy(to + after, from + after, bytes - after);
+        copy_piece(to, from, mine);
+        copy_piece(to + after, from + after, bytes - after);
       } else {
         job.in.pack(job.in.context, offset(k), bytes, to);
       }
@@ -126,7 +126,7 @@ struct ReduceSliced : Machine {
       const uint64_t piece = self.first + k;
       for (uint32_t r = 0; r < group.n; ++r) {
         const size_t at = begin(k, r) * width(), bytes = begin(k, r + 1) * width() - at;
-        if (bytes > 0) unpack(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
+        if (bytes > 0) unpack_piece(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
       }
       group.consume(piece);
     }

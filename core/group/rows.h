@@ -163,7 +163,7 @@ struct CollectShelf : Machine {
           offset = number * group.piece_bytes;
           if (job.sends(group.me) && part(group, group.me) > 0) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
+            pack_piece(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
             job.keep_own_part(group.me, offset, part(group, group.me), group.up_piece(group.me, piece));
           }
@@ -172,7 +172,7 @@ struct CollectShelf : Machine {
               i = neighbour(group, k);
               if (part(group, i) == 0) continue;
               SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
-              if (job.takes(group, i)) std::memcpy(job.block(i) + offset, group.up_piece(i, piece), part(group, i));
+              if (job.takes(group, i)) copy_piece(job.block(i) + offset, group.up_piece(i, piece), part(group, i));
             }
           }
           group.consume(piece);

@@ -5,6 +5,7 @@
 //             Of two participants on a virtual machine, as they would be at the middle of its hops (hop_factor)
 //   messages  the same, of the curves of copying between two CPUs: a packet is copied in, then out; pieces are copied
 //             out while the next one is copied in
+//   copies    what won the races of all distances; else what the CPU says of itself
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
@@ -14,6 +15,7 @@
 #include "policy/thresholds.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/options.h"
 #include "model/distance.h"
@@ -237,6 +239,18 @@ Threshold piece(Id id, const Profile*, const Situation&) {
   return set > 0 ? of(id, static_cast<uint64_t>(set), Origin::kSetting) : of(id, typical(id), Origin::kTypical);
 }
 
+Threshold long_copy(Id id, const Profile* profile, const Situation&) {
+  Origin origin;
+  const LongCopy choice = find_long_copy(profile, &origin);
+  const bool movsb = choice.way == CopyWay::kMovsb;
+  if (origin == Origin::kFigure)
+    return of(id, choice.from, origin,
+              movsb                           ? "rep movsb"
+              : choice.way == CopyWay::kAhead ? "asking for lines ahead"
+                                              : "memcpy");
+  return of(id, choice.from, origin, movsb ? "rep movsb: the CPU says that it is fast from short lengths on" : "");
+}
+
 // --- waiting ---
 
 Threshold poll_cost(Id, const Profile* profile, const Situation&) {
@@ -334,6 +348,34 @@ constexpr Rule kRules[] = {
 };
 
 }  // namespace
+
+LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin) {
+  const auto possible = [](LongCopy choice) { return can_copy_by(choice.way) ? choice : LongCopy{}; };
+  *origin = Origin::kSetting;
+  if (std::strcmp(options().copy, "libc") == 0) return {};
+  for (const CopyWay way : {CopyWay::kMovsb, CopyWay::kAhead})
+    if (std::strcmp(options().copy, kCopyWayNames[static_cast<uint32_t>(way)]) == 0)
+      return possible({way, typical(Id::kLongCopy)});
+  LongCopy raced;
+  bool any = false;
+  for (uint32_t d = 0; profile && d < profile->header.distances; ++d) {
+    const uint32_t copied_by = profile->distances[d].copied_by;
+    if (copied_by == 0) continue;
+    const LongCopy here = long_copy_of(copied_by);
+    if (any && here.way != raced.way) return *origin = Origin::kFigure, LongCopy{};
+    raced = {here.way, any ? std::max(raced.from, here.from) : here.from};
+    any = true;
+  }
+  *origin = any ? Origin::kFigure : Origin::kTypical;
+  if (any) return possible(raced);
+  if (is_said_to_be_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(Id::kLongCopy)};
+  return {};
+}
+
+void prepare_long_copies(const Profile* profile) {
+  ThresholdOrigin origin;
+  use_long_copy(find_long_copy(profile, &origin));
+}
 
 const char* threshold_origin_name(ThresholdOrigin origin) {
   static const char* const kNames[] = {"setting", "situation", "curves", "figure", "typical", "layout"};

@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "profile/profile.h"
+#include "transport/copy.h"
 #include "transport/layout.h"
 
 namespace smelt {
@@ -84,6 +85,12 @@ struct Threshold {
 
 // `profile` may be nullptr: nothing was measured.
 Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation& situation = {});
+
+// How this process copies the pieces of long messages, and where that comes from: the setting; what won calibration's
+// race at every distance, since a copy does not know how far the other end is (figure); else what the CPU says (typical).
+LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin);
+// Copies so from now on. To be called before the first piece; it asks the CPU, which takes microseconds on a virtual one.
+void prepare_long_copies(const Profile* profile);
 
 // The reason, one line with its numbers: "single copy overtakes the shelf between 16 KiB (3.4 against 3.6 µs) and ...".
 // Returns its length; it is cut to the room.

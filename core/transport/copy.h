@@ -1,0 +1,65 @@
+// Long copies on their way from one CPU to another: into memory that another CPU has read last, and out of memory that
+// another CPU has written last.
+//
+// The C library's memcpy is made for memory of one's own. An ordinary store needs its whole line first. Where a reader
+// has the line, the CPU asks for it and for its content, of which the copy overwrites every byte, and few such requests
+// are under way at a time. There are other ways:
+//
+//   libc    memcpy. What that is depends on the C library's version and the CPU: up to glibc 2.39 it is `rep movsb`
+//           for long copies on many CPUs, in 2.41 no longer on AMD's.
+//   movsb   `rep movsb` (x86). The CPU knows the length beforehand and takes whole lines over without their content.
+//   ahead   memcpy by parts; the lines of the next part are asked for, to be written, while this one is copied.
+//
+// Which of them is taken, and from which length on, calibration finds out by a race over the real exchange
+// (measure/copies.cc); policy/thresholds.def, long_copy, has the choice without that. Stores that go round the caches
+// (movnt) are no way here: a slot of a ring is to stay in a cache, and their data go to memory and come back from there
+// (measured, two processes, a ring of four slots of 16 KiB, 64 KiB / 4 MiB in us: movsb 1.3 / 85, memcpy without
+// `rep movsb` 2.4 / 187, movnt 4.0 / 222; the other end's copy to its own memory by movnt 1.7 / 88).
+//
+// The memory model: `rep movsb` is an ordinary string of stores to write-back memory. Its stores may become visible in
+// any order among themselves, but all before a later store (Intel's manual, volume 3, "Fast-String Operation and
+// Out-of-Order Stores"; AMD's volume 2, 7.1): so a release store behind it publishes them, without a fence. The asm says
+// "memory", so the compiler keeps the order, too.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace smelt {
+
+enum class CopyWay : uint32_t { kLibc, kMovsb, kAhead };
+inline constexpr uint32_t kCopyWays = 3;
+inline constexpr const char* kCopyWayNames[kCopyWays] = {"libc", "movsb", "ahead"};
+
+// Does this build have it for this CPU?
+bool can_copy_by(CopyWay way);
+// Does the CPU say that it is fast at it, from short lengths on?
+bool is_said_to_be_fast(CopyWay way);
+
+// One copy; the areas do not overlap. Only what can be.
+void copy_by(CopyWay way, void* to, const void* from, size_t bytes);
+
+// The choice for this process: copies of at least so many bytes go that way.
+struct LongCopy {
+  CopyWay way = CopyWay::kLibc;
+  uint64_t from = UINT64_MAX;
+};
+void use_long_copy(LongCopy choice);
+
+namespace detail {
+// relaxed, both: every way gives the same bytes, so it does not matter which of two choices a thread has seen.
+inline std::atomic<uint64_t> long_from{UINT64_MAX};
+inline std::atomic<CopyWay> long_way{CopyWay::kLibc};
+}  // namespace detail
+
+// A piece of a long message.
+inline void copy_piece(void* to, const void* from, size_t bytes) {
+  if (bytes < detail::long_from.load(std::memory_order_relaxed))
+    std::memcpy(to, from, bytes);
+  else
+    copy_by(detail::long_way.load(std::memory_order_relaxed), to, from, bytes);
+}
+
+}  // namespace smelt
