@@ -15,6 +15,7 @@
 #include "policy/thresholds.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "base/options.h"
@@ -248,7 +249,8 @@ Threshold long_copy(Id id, const Profile* profile, const Situation&) {
               movsb                           ? "rep movsb"
               : choice.way == CopyWay::kAhead ? "asking for lines ahead"
                                               : "memcpy");
-  return of(id, choice.from, origin, movsb ? "rep movsb: the CPU says that it is fast from short lengths on" : "");
+  return of(id, choice.from, origin,
+            movsb ? "rep movsb: the CPU says that it is fast, and a trial does not say otherwise" : "");
 }
 
 // --- waiting ---
@@ -368,11 +370,14 @@ LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin) {
   }
   *origin = any ? Origin::kFigure : Origin::kTypical;
   if (any) return possible(raced);
-  if (is_said_to_be_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(Id::kLongCopy)};
+  if (is_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(Id::kLongCopy)};
   return {};
 }
 
 void prepare_long_copies(const Profile* profile) {
+  static std::atomic<bool> prepared{false};
+  // relaxed: until the first thread has chosen, others use memcpy, and may
+  if (prepared.exchange(true, std::memory_order_relaxed)) return;
   ThresholdOrigin origin;
   use_long_copy(find_long_copy(profile, &origin));
 }

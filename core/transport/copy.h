@@ -35,8 +35,8 @@ inline constexpr const char* kCopyWayNames[kCopyWays] = {"libc", "movsb", "ahead
 
 // Does this build have it for this CPU?
 bool can_copy_by(CopyWay way);
-// Does the CPU say that it is fast at it, from short lengths on?
-bool is_said_to_be_fast(CopyWay way);
+// Is it safe to take it unmeasured? The CPU says so, and a trial within the own cache does not say otherwise: 10 us.
+bool is_fast(CopyWay way);
 
 // One copy; the areas do not overlap. Only what can be.
 void copy_by(CopyWay way, void* to, const void* from, size_t bytes);
