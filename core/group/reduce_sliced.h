@@ -3,7 +3,7 @@
 // Each piece goes through three stages:
 //   put      everybody copies its operands to its up shelf, but for the slice that it will combine itself
 //   combine  everybody combines its slice of all operands, where it wants the result and has memory in one piece for it
-//            there, and the slice then goes to its down shelf; else straight into that
+//            there, and the slice then goes to its down shelf if others want it; else straight into that
 //   get      everybody (or the root) copies all other slices from the down shelves to where the caller wants them
 // Each touches 2 s bytes or less per participant, against n s for combining everything in one place. The stages of
 // three successive pieces overlap. A round is
@@ -69,9 +69,9 @@ struct ReduceSliced : Machine {
     // Slice r of piece k: elements [begin(k, r), begin(k, r + 1)).
     size_t begin(uint64_t k, uint32_t r) const { return pieces.in(k, job.elements) * r / how.group.n; }
     bool gets() const { return job.root == kEverybody || job.root == how.group.me; }
-    // Our slice is combined where the caller wants it, and copied to the shelf from there: as many moves as the other way
-    // round, but the others have read the shelf last, and a copy takes its lines over more cheaply than the combining
-    // stores do (transport/copy.h).
+    // Our slice is combined where the caller wants it, and copied to the shelf from there if others want it, too: as many
+    // moves as the other way round, but the others have read the shelf last, and a copy takes its lines over more cheaply
+    // than the combining stores do (transport/copy.h).
     bool is_own_slice_there() const { return job.out.base && gets(); }
 
     [[gnu::always_inline]] bool is_free(uint64_t k) const { return How(how).piece_free(self.first + k); }
@@ -111,7 +111,7 @@ struct ReduceSliced : Machine {
         char* const shelf = group.down_piece(group.me, piece) + at;
         char* const to = is_own_slice_there() ? static_cast<char*>(job.out.base) + offset(k) + at : shelf;
         if (!combiner.all(self.whole, group.n, operand, to)) return false;
-        if (to != shelf) copy_piece(shelf, to, count * width());
+        if (to != shelf && job.root == kEverybody) copy_piece(shelf, to, count * width());
       } else {
         for (; self.r < group.n; ++self.r)
           if (!has_put(self.r, k)) return false;
