@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "base/copy_way.h"
 #include "model/curves.h"
-#include "transport/copy.h"
 
 namespace smelt {
 

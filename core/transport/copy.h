@@ -27,11 +27,9 @@
 #include <cstdint>
 #include <cstring>
 
-namespace smelt {
+#include "base/copy_way.h"
 
-enum class CopyWay : uint32_t { kLibc, kMovsb, kAhead };
-inline constexpr uint32_t kCopyWays = 3;
-inline constexpr const char* kCopyWayNames[kCopyWays] = {"libc", "movsb", "ahead"};
+namespace smelt {
 
 // Does this build have it for this CPU?
 bool can_copy_by(CopyWay way);
@@ -41,11 +39,7 @@ bool is_fast(CopyWay way);
 // One copy; the areas do not overlap. Only what can be.
 void copy_by(CopyWay way, void* to, const void* from, size_t bytes);
 
-// The choice for this process: copies of at least so many bytes go that way.
-struct LongCopy {
-  CopyWay way = CopyWay::kLibc;
-  uint64_t from = UINT64_MAX;
-};
+// The choice for this process.
 void use_long_copy(LongCopy choice);
 
 namespace detail {
