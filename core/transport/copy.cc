@@ -19,7 +19,8 @@ namespace smelt {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-constexpr size_t kPart = 1024;  // lines asked for ahead: as many as a CPU has requests under way, or somewhat more
+// Of `ahead`: what is asked for at a time. Measured, 256 KiB near: parts of 1 KiB 7.15 us, of 2 KiB 6.05, memcpy 8.3.
+constexpr size_t kPart = 2048;
 
 #if SMELT_MOVSB
 void copy_movsb(void* to, const void* from, size_t bytes) {
