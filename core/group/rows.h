@@ -165,7 +165,10 @@ struct CollectShelf : Machine {
             SMELT_AWAIT(how.piece_free(piece));
             pack_piece(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            job.keep_own_part(group.me, offset, part(group, group.me), group.up_piece(group.me, piece));
+            // Not from the shelf, where others read at the same time.
+            const char* const packed =
+                job.own.base ? static_cast<const char*>(job.own.base) + offset : group.up_piece(group.me, piece);
+            job.keep_own_part(group.me, offset, part(group, group.me), packed);
           }
           if (job.collects(group.me)) {
             for (k = 1; k < group.n; ++k) {
