@@ -32,7 +32,7 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
     data.unpack(data.context, offset, bytes, from);
 }
 
-// ... of a piece of a long message, to a shelf or from one.
+// ... of a piece of a long message, to a shelf or from one, and of a block of our own.
 inline void pack_piece(const smelt_data& data, size_t offset, size_t bytes, void* to) {
   if (data.base)
     copy_piece(to, static_cast<const char*>(data.base) + offset, bytes);

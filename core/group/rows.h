@@ -64,9 +64,9 @@ struct Rooted {
   void keep_own(Towards towards) const {
     if (in_place()) return;
     if (towards == Towards::kRoot)
-      pack(own, 0, bytes, block(root));
+      pack_piece(own, 0, bytes, block(root));
     else
-      unpack(own, 0, row.length(root), block(root));
+      unpack_piece(own, 0, row.length(root), block(root));
   }
   void keep_own_part(uint32_t, size_t, size_t, const void*) const {}
   // Before the pieces.
@@ -89,7 +89,7 @@ struct ToAll {
   char* block(uint32_t i) const { return row.block(i); }
   // Our own block, of which a part has been packed for the others.
   void keep_own_part(uint32_t me, size_t offset, size_t length, const void* packed) const {
-    if (length > 0 && own.base != block(me)) std::memcpy(block(me) + offset, packed, length);
+    if (length > 0 && own.base != block(me)) copy_piece(block(me) + offset, packed, length);
   }
   void begin_pieces(uint32_t) const {}
 };
