@@ -63,10 +63,11 @@ struct Rooted {
   // The root's own block, between its place in the row and where the caller has it.
   void keep_own(Towards towards) const {
     if (in_place()) return;
+    const bool is_short = bytes <= kInlineBytes;
     if (towards == Towards::kRoot)
-      pack_piece(own, 0, bytes, block(root));
+      is_short ? pack(own, 0, bytes, block(root)) : pack_piece(own, 0, bytes, block(root));
     else
-      unpack_piece(own, 0, row.length(root), block(root));
+      is_short ? unpack(own, 0, row.length(root), block(root)) : unpack_piece(own, 0, row.length(root), block(root));
   }
   void keep_own_part(uint32_t, size_t, size_t, const void*) const {}
   // Before the pieces.
