@@ -42,7 +42,7 @@ struct ReduceFlat : Machine {
             SMELT_AWAIT(how.piece_free(piece));
             pack_piece(job.in, offset, length, group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            own = group.up_piece(group.me, piece);
+            own = job.in.base ? static_cast<const char*>(job.in.base) + offset : group.up_piece(group.me, piece);
           } else {
             own = packed_view(job.in, offset, length, scratch);
           }

@@ -166,7 +166,8 @@ struct CollectShelf : Machine {
             SMELT_AWAIT(how.piece_free(piece));
             pack_piece(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            // Not from the shelf, where others read at the same time.
+            // Not from the shelf, where others read at the same time, and whose lines may have left our own cache
+            // (measured, allgather of two, 64 KiB / 1 MiB, near: 3.2 / 71 us from the shelf, 2.6 / 55 so).
             const char* const packed =
                 job.own.base ? static_cast<const char*>(job.own.base) + offset : group.up_piece(group.me, piece);
             job.keep_own_part(group.me, offset, part(group, group.me), packed);
