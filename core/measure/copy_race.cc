@@ -19,29 +19,30 @@
 namespace smelt {
 namespace {
 
-constexpr uint64_t kMessage = 256 << 10;  // bytes: of two buffers and a ring, what a second-level cache holds
-constexpr uint32_t kRounds = 21;          // of each way and length
-constexpr size_t kBehindPage = 16;        // bytes
+constexpr uint64_t kCopyMessage = 256 << 10;  // bytes: of two buffers and a ring, what a second-level cache holds
+constexpr uint32_t kCopyRounds = 21;          // of each way and length
+constexpr size_t kMallocOffset = 16;          // bytes
 
 // Shared by the two processes.
-struct RaceBoard {
+struct CopyRaceBoard {
   Line filled, freed;  // pieces so far
   Line next;           // messages that the reader has had, all told
   CopyTimes result;
   alignas(kPage) char slot[kPieceRing][kRacedBytes[kRacedPieces - 1]];
 };
 
-class Racer {
+class CopyRunner {
  public:
-  Racer(Seat& seat, RaceBoard& board) : writes_(seat.me == 1), board_(board), room_(kPage + kMessage + kBehindPage) {
+  CopyRunner(Seat& seat, CopyRaceBoard& board)
+      : writes_(seat.me == 1), board_(board), room_(kPage + kCopyMessage + kMallocOffset) {
     const auto begin = reinterpret_cast<uintptr_t>(room_.data());
-    buffer_ = room_.data() + ((begin + kPage - 1) / kPage * kPage - begin) + kBehindPage;
+    buffer_ = room_.data() + ((begin + kPage - 1) / kPage * kPage - begin) + kMallocOffset;
   }
 
   int run() {
     for (uint32_t p = 0; p < kRacedPieces; ++p) {
       std::vector<double> taken[kCopyWays];
-      for (uint32_t round = 0; round <= kRounds; ++round)
+      for (uint32_t round = 0; round <= kCopyRounds; ++round)
         for (uint32_t w = 0; w < kCopyWays; ++w) {
           const auto way = static_cast<CopyWay>(w);
           if (!can_copy_by(way)) continue;
@@ -61,7 +62,7 @@ class Racer {
     if (writes_) await(board_.next.epoch, messages_);
     const uint64_t start = ticks();
     if (!writes_) post(board_.next, messages_);
-    for (uint64_t at = 0; at < kMessage; at += piece_bytes) {
+    for (uint64_t at = 0; at < kCopyMessage; at += piece_bytes) {
       char* const slot = board_.slot[pieces_ % kPieceRing];
       ++pieces_;
       if (writes_) {
@@ -78,7 +79,7 @@ class Racer {
   }
 
   const bool writes_;
-  RaceBoard& board_;
+  CopyRaceBoard& board_;
   std::vector<char> room_;
   char* buffer_;
   uint64_t messages_ = 0, pieces_ = 0;
@@ -103,10 +104,10 @@ uint32_t copy_choice_of(const CopyTimes& times) {
 
 std::string race_copies(const CopyPair& pair, unsigned limit_s, uint32_t* choice) {
   ns_per_tick();
-  const SharedLines<RaceBoard> board;
+  const SharedLines<CopyRaceBoard> board;
   if (!board.ok()) return "no memory to share";
   const std::string why = run_processes(
-      {pair.reader, pair.writer}, [&](Seat& seat) { return Racer(seat, *board).run(); }, limit_s);
+      {pair.reader, pair.writer}, [&](Seat& seat) { return CopyRunner(seat, *board).run(); }, limit_s);
   if (why.empty()) *choice = copy_choice_of((*board).result);
   return why;
 }
