@@ -4,7 +4,8 @@
 //
 // A message is as many bytes whatever its pieces are. The ways take turns, message by message, so that a machine that
 // changes meanwhile (another clock, a virtual CPU that is moved) changes for all of them; of each way the median. Both
-// ends copy the same way, as a program's do. The two buffers begin 16 bytes behind a page's begin, where malloc puts long ones.
+// ends copy the same way, as a program's do. The two buffers begin 16 bytes behind a page's begin, where malloc puts
+// long ones.
 #include "measure/copy_race.h"
 
 #include <cstring>
