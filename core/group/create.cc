@@ -23,7 +23,7 @@
 #include "group/machine.h"
 #include "group/planning.h"
 #include "policy/canary.h"
-#include "policy/thresholds.h"
+#include "policy/long_copy.h"
 #include "transport/direct_copy.h"
 
 namespace smelt {

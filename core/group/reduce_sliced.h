@@ -69,9 +69,10 @@ struct ReduceSliced : Machine {
     // Slice r of piece k: elements [begin(k, r), begin(k, r + 1)).
     size_t begin(uint64_t k, uint32_t r) const { return pieces.in(k, job.elements) * r / how.group.n; }
     bool gets() const { return job.root == kEverybody || job.root == how.group.me; }
-    // Our slice is combined where the caller wants it, and copied to the shelf from there if others want it, too: as many
-    // moves as the other way round, but the others have read the shelf last, and a copy takes its lines over more cheaply
-    // than the combining stores do (transport/copy.h).
+    // Our slice is combined where the caller wants it, and copied to the shelf from there if others want it, too. That
+    // is as many moves as the other way round, but the others have read the shelf last, and a copy takes its lines over
+    // more cheaply than the combining stores do (transport/copy.h; measured, allreduce of two, 64 KiB, near and far:
+    // 3.1 and 11.7 us the other way round, 2.5 and 6.7 so).
     bool is_own_slice_there() const { return job.out.base && gets(); }
 
     [[gnu::always_inline]] bool is_free(uint64_t k) const { return How(how).piece_free(self.first + k); }

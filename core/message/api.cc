@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/os/shared_memory.h"
 #include "message/endpoint.h"
+#include "policy/long_copy.h"
 #include "policy/thresholds.h"
 #include "profile/profile.h"
 #include "transport/segment.h"

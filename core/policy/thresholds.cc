@@ -15,11 +15,10 @@
 #include "policy/thresholds.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 
 #include "base/options.h"
 #include "model/distance.h"
+#include "policy/long_copy.h"
 
 namespace smelt {
 namespace {
@@ -350,37 +349,6 @@ constexpr Rule kRules[] = {
 };
 
 }  // namespace
-
-LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin) {
-  const auto possible = [](LongCopy choice) { return can_copy_by(choice.way) ? choice : LongCopy{}; };
-  *origin = Origin::kSetting;
-  if (std::strcmp(options().copy, "libc") == 0) return {};
-  for (const CopyWay way : {CopyWay::kMovsb, CopyWay::kAhead})
-    if (std::strcmp(options().copy, kCopyWayNames[static_cast<uint32_t>(way)]) == 0)
-      return possible({way, typical(Id::kLongCopy)});
-  LongCopy raced;
-  bool any = false;
-  for (uint32_t d = 0; profile && d < profile->header.distances; ++d) {
-    const uint32_t copied_by = profile->distances[d].copied_by;
-    if (copied_by == 0) continue;
-    const LongCopy here = long_copy_of(copied_by);
-    if (any && here.way != raced.way) return *origin = Origin::kFigure, LongCopy{};
-    raced = {here.way, any ? std::max(raced.from, here.from) : here.from};
-    any = true;
-  }
-  *origin = any ? Origin::kFigure : Origin::kTypical;
-  if (any) return possible(raced);
-  if (is_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(Id::kLongCopy)};
-  return {};
-}
-
-void prepare_long_copies(const Profile* profile) {
-  static std::atomic<bool> prepared{false};
-  // relaxed: until the first thread has chosen, others use memcpy, and may
-  if (prepared.exchange(true, std::memory_order_relaxed)) return;
-  ThresholdOrigin origin;
-  use_long_copy(find_long_copy(profile, &origin));
-}
 
 const char* threshold_origin_name(ThresholdOrigin origin) {
   static const char* const kNames[] = {"setting", "situation", "curves", "figure", "typical", "layout"};

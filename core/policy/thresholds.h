@@ -15,14 +15,14 @@
 // a tree) needs none. There are curves for calls that follow each other at once and for calls that a barrier follows
 // (curves.h, Sync); Situation::strict says which count; a group was told so, or has seen it (group/watch.h).
 //
-// Computing one takes some ten nanoseconds (long_copy: microseconds): no memory, no system call. Thread-safe once options() was called.
+// Computing one takes some ten nanoseconds (long_copy: microseconds): no memory, no system call. Thread-safe once
+// options() was called.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "profile/profile.h"
-#include "transport/copy.h"
 #include "transport/layout.h"
 
 namespace smelt {
@@ -85,13 +85,6 @@ struct Threshold {
 
 // `profile` may be nullptr: nothing was measured.
 Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation& situation = {});
-
-// How this process copies the pieces of long messages, and where that comes from: the setting; what won calibration's
-// race at every distance, since a copy does not know how far the other end is (figure); else what the CPU says, after a
-// trial of some microseconds (typical).
-LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin);
-// Copies so from the first call on, which is to come before the first piece.
-void prepare_long_copies(const Profile* profile);
 
 // The reason, one line with its numbers: "single copy overtakes the shelf between 16 KiB (3.4 against 3.6 µs) and ...".
 // Returns its length; it is cut to the room.

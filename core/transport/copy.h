@@ -11,16 +11,19 @@
 //   ahead   memcpy by parts; the lines of the next part are asked for, to be written, while this one is copied.
 //
 // Which of them is taken, and from which length on, calibration finds out by a race over the real exchange
-// (measure/copies.cc); policy/thresholds.def, long_copy, has the choice without that. Stores that go round the caches
-// (movnt) are no way here: a slot of a ring is to stay in a cache, and their data go to memory and come back from there.
-// Measured, two processes, a ring of four slots of 16 KiB, 64 KiB / 4 MiB in us, hops of 50 and 270 ns: movsb 1.3 / 85
-// and 4.3 / 163, memcpy without `rep movsb` 2.4 / 187 and 11.4 / 671, movnt 4.0 / 222 and 4.4 / 215; only the reader's
-// own memory by movnt 1.7 / 88 and 4.2 / 174.
+// (measure/copy_race.cc); policy/long_copy.h has the choice without that. Stores that go round the caches (movnt) are
+// no way here: a slot of a ring is to stay in a cache, and their data go to memory and come back from there. Measured,
+// two processes, a ring of four slots of 16 KiB, 64 KiB / 4 MiB in us, hops of 50 and 270 ns: movsb 1.3 / 85 and
+// 4.3 / 163, memcpy without `rep movsb` 2.4 / 187 and 11.4 / 671, movnt 4.0 / 222 and 4.4 / 215; only the reader's own
+// memory by movnt 1.7 / 88 and 4.2 / 174.
+//
+// What `rep movsb` has written is not to be read again by the writer, whose caches it may have left: a participant that
+// wants its own data reads them where they were.
 //
 // The memory model: `rep movsb` is an ordinary string of stores to write-back memory. Its stores may become visible in
 // any order among themselves, but all before a later store (Intel's manual, volume 3, "Fast-String Operation and
-// Out-of-Order Stores"; AMD's volume 2, 7.1): so a release store behind it publishes them, without a fence. The asm says
-// "memory", so the compiler keeps the order, too.
+// Out-of-Order Stores"; AMD's volume 2, 7.1). So a release store behind it publishes them, without a fence. The asm
+// says "memory", so the compiler keeps the order, too.
 #pragma once
 
 #include <atomic>

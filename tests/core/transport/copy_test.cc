@@ -1,5 +1,5 @@
-// Every way to copy gives the bytes of memcpy and touches nothing else, at all short lengths, around every length that a
-// way treats apart, and at all alignments of both ends to each other.
+// Every way to copy gives the bytes of memcpy and touches nothing else, at all short lengths, around every length that
+// a way treats apart, and at all alignments of both ends to each other.
 #include "transport/copy.h"
 
 #include <gtest/gtest.h>
