@@ -43,9 +43,10 @@ uint64_t least_ticks(CopyWay way, void* to, const void* from, size_t bytes) {
   return least;
 }
 
-// There are CPUs that say so and copy 20 times as slowly where the two ends lie a few bytes apart within a page (AMD's
-// Zen 3: 4.4 GB/s in place of 84), which the buffers of malloc and a slot do. Tried in the own cache: 2 us. Where it is
-// well, it takes up to 3 times as long as memcpy there, which has the lines already and needs none from elsewhere.
+// There are CPUs that say so and copy 20 times as slowly to where no line begins, or where the two ends lie a few bytes
+// apart within a page (others measured 4.4 GB/s in place of 84 on AMD's Zen 3), which the buffers of malloc and a slot
+// do. Tried in the own cache: 2 us. Where all is well, it takes up to 3 times as long there as memcpy, which has the
+// lines already. The length is one that no memcpy copies by `rep movsb` itself.
 bool is_movsb_fast_wherever_it_goes() {
   constexpr ptrdiff_t kPageBytes = 4096, kTried = 2048;
   constexpr uint64_t kSlow = 8;  // between 3 and 20
