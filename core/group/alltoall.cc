@@ -35,7 +35,10 @@ struct Rows {
   size_t place(uint32_t t) const { return t * bytes; }
   size_t stream_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }
-  void keep_own(uint32_t me) const { copy_piece(block(me), in + me * bytes, bytes); }
+  void keep_own(uint32_t me) const {
+    const char* const own = in + me * bytes;
+    bytes < kLongOwnBlock ? static_cast<void>(std::memcpy(block(me), own, bytes)) : copy_piece(block(me), own, bytes);
+  }
   // A part of our stream: where it lies, or a copy in `room` where it takes both ends of the row.
   const char* stream(const Group& group, size_t offset, size_t length, char* room) const {
     const size_t wrap = (group.n - 1 - group.me) * bytes;  // here participant 0's begins

@@ -32,7 +32,7 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
     data.unpack(data.context, offset, bytes, from);
 }
 
-// ... of a piece of a long message, to a shelf or from one, and of a block of our own.
+// ... of a piece of a long message, to a shelf or from one, and of a long block of our own.
 inline void pack_piece(const smelt_data& data, size_t offset, size_t bytes, void* to) {
   if (data.base)
     copy_piece(to, static_cast<const char*>(data.base) + offset, bytes);
@@ -45,6 +45,10 @@ inline void unpack_piece(const smelt_data& data, size_t offset, size_t bytes, co
   else if (bytes > 0)
     data.unpack(data.context, offset, bytes, from);
 }
+
+// A shorter block of our own is in the nearest cache, where memcpy is faster (measured, alltoall of two, near, own block
+// by memcpy / rep movsb: 8 KiB 0.43 / 0.46 us, 16 KiB 0.90 / 0.81; scatter 64 KiB 1.91 / 1.55).
+inline constexpr size_t kLongOwnBlock = 16 << 10;
 
 // A chain of combinations as far as it has got: operands first .. last - 1, from the right.
 struct Chain {

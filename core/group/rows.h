@@ -63,7 +63,7 @@ struct Rooted {
   // The root's own block, between its place in the row and where the caller has it.
   void keep_own(Towards towards) const {
     if (in_place()) return;
-    const bool is_short = bytes <= kInlineBytes;
+    const bool is_short = bytes < kLongOwnBlock;
     if (towards == Towards::kRoot)
       is_short ? pack(own, 0, bytes, block(root)) : pack_piece(own, 0, bytes, block(root));
     else
