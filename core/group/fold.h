@@ -46,8 +46,8 @@ inline void unpack_piece(const smelt_data& data, size_t offset, size_t bytes, co
     data.unpack(data.context, offset, bytes, from);
 }
 
-// A shorter block of our own is in the nearest cache, where memcpy is faster (measured, alltoall of two, near, own block
-// by memcpy / rep movsb: 8 KiB 0.43 / 0.46 us, 16 KiB 0.90 / 0.81; scatter 64 KiB 1.91 / 1.55).
+// A shorter block of our own is in the nearest cache, where memcpy is faster (measured, alltoall of two, near, own
+// block by memcpy / rep movsb: 8 KiB 0.43 / 0.46 us, 16 KiB 0.90 / 0.81; scatter 64 KiB 1.91 / 1.55).
 inline constexpr size_t kLongOwnBlock = 16 << 10;
 
 // A chain of combinations as far as it has got: operands first .. last - 1, from the right.
