@@ -14,7 +14,7 @@ struct CopyTimes {
   double ns[kCopyWays][kRacedPieces];
 };
 // The way that is fastest with the longest pieces, from the shortest ones on at which it, and with all longer ones,
-// gains 3 % on memcpy; memcpy, if none gains at the longest.
+// gains 3 % on memcpy, or, of movsb, is as fast within 2 %; memcpy, if there is none at the longest.
 uint32_t copy_choice_of(const CopyTimes& times);
 
 // Two processes, one on each CPU of the pair. "", or one line that says why there is no result. The caller must have no

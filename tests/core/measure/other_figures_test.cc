@@ -140,11 +140,13 @@ TEST(CopyRace, IsWonByWhatGainsWithTheLongestPiecesAndAllFromThereOn) {
   EXPECT_EQ(won(), "libc") << "nothing else is possible";
   set(kAhead, {90, 90, 90, 90, 90});
   EXPECT_EQ(won(), "ahead from 1 KiB");
-  set(kMovsb, {120, 98, 96, 80, 70});
-  EXPECT_EQ(won(), "movsb from 4 KiB") << "less than 3 % is noise";
+  set(kAhead, {90, 98, 90, 90, 90});
+  EXPECT_EQ(won(), "ahead from 4 KiB") << "less than 3 % is noise";
+  set(kMovsb, {120, 103, 102, 80, 70});
+  EXPECT_EQ(won(), "movsb from 4 KiB") << "as fast is enough: another C library's memcpy is another";
   set(kMovsb, {60, 110, 60, 60, 60});
   EXPECT_EQ(won(), "movsb from 4 KiB") << "with all longer ones";
-  set(kMovsb, {10, 10, 10, 10, 99});
+  set(kMovsb, {10, 10, 10, 10, 103});
   set(kAhead, {10, 10, 10, 10, 98});
   EXPECT_EQ(won(), "libc");
   set(kMovsb, {120, 120, 120, 120, 50});
