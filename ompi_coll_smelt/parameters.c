@@ -36,8 +36,8 @@ static mca_base_var_type_t type_of(const smelt_option *option) {
 /* The levels of MPI_T: 1 for what every user may want to know, 4 and 5 for those who tune. */
 static mca_base_var_info_lvl_t level_of(const smelt_option *option) {
   static const char *const basic[] = {"SMELT_PRIORITY", "SMELT_VERBOSE"};
-  static const char *const tuning[] = {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_REDUCE_ORDER",
-                                       "SMELT_SYNC"};
+  static const char *const tuning[] = {"SMELT_FLAT_LIMIT",   "SMELT_COPY_LIMIT", "SMELT_CHUNK",
+                                       "SMELT_REDUCE_ORDER", "SMELT_COPY",       "SMELT_SYNC"};
   for (size_t i = 0; i < sizeof basic / sizeof basic[0]; ++i)
     if (strcmp(option->name, basic[i]) == 0) return OPAL_INFO_LVL_1;
   for (size_t i = 0; i < sizeof tuning / sizeof tuning[0]; ++i)

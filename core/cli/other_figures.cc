@@ -93,10 +93,11 @@ std::string other_figures_text(const Document& document) {
   for (const Document& curves : document["copying"]) {
     const double copy = curves["copy"][kShownSize], single = curves["single_copy"][kShownSize];
     if (copy <= 0) continue;
-    out += fact("copying", fmt::format("{}: {} in {}{}, adding {}", shown(curves, "distance"),
+    out += fact("copying", fmt::format("{}: {} in {}{}, adding {}{}", shown(curves, "distance"),
                                        bytes_text(kSampledBytes[kShownSize]), time_text(copy),
                                        single > 0 ? ", single copy " + time_text(single) : "",
-                                       time_text(curves["reduce"][kShownSize])));
+                                       time_text(curves["reduce"][kShownSize]),
+                                       curves.contains("copied_by") ? "; raced: " + shown(curves, "copied_by") : ""));
   }
   return out;
 }
@@ -115,8 +116,11 @@ void add_other_figures(Document& out, const std::vector<QueueCurves>& queues, fl
   for (const FanCurves& fan : fans)
     out["fans"].push_back(row_of(fan, "children", kFanChildren, measured_sizes(fan.gather)));
   out["copying"] = Document::array();
-  for (const DistanceCurves& curves : distances)
-    out["copying"].push_back(row_of(curves, "bytes", kSampledBytes, kCurveSizes));
+  for (const DistanceCurves& curves : distances) {
+    Document row = row_of(curves, "bytes", kSampledBytes, kCurveSizes);
+    if (curves.copied_by != 0) row["copied_by"] = kCopyChoiceNames[curves.copied_by];
+    out["copying"].push_back(std::move(row));
+  }
 }
 
 }  // namespace smelt

@@ -35,15 +35,18 @@ struct Rows {
   size_t place(uint32_t t) const { return t * bytes; }
   size_t stream_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }
-  void keep_own(uint32_t me) const { std::memcpy(block(me), in + me * bytes, bytes); }
+  void keep_own(uint32_t me) const {
+    const char* const own = in + me * bytes;
+    bytes < kLongOwnBlock ? static_cast<void>(std::memcpy(block(me), own, bytes)) : copy_piece(block(me), own, bytes);
+  }
   // A part of our stream: where it lies, or a copy in `room` where it takes both ends of the row.
   const char* stream(const Group& group, size_t offset, size_t length, char* room) const {
     const size_t wrap = (group.n - 1 - group.me) * bytes;  // here participant 0's begins
     if (offset >= wrap) return in + offset - wrap;
     const char* const from = in + (group.me + 1) * bytes + offset;
     if (offset + length <= wrap) return from;
-    std::memcpy(room, from, wrap - offset);
-    std::memcpy(room + (wrap - offset), in, offset + length - wrap);
+    copy_piece(room, from, wrap - offset);
+    copy_piece(room + (wrap - offset), in, offset + length - wrap);
     return room;
   }
 };
@@ -145,14 +148,14 @@ struct AlltoallShelf : Machine {
   void put(Group& group) const {
     char* const to = group.up_piece(group.me, piece);
     const char* const from = job.stream(group, begin, end - begin, to);
-    if (from != to) std::memcpy(to, from, end - begin);
+    if (from != to) copy_piece(to, from, end - begin);
     group.fill(&Desk::filled_up, piece);
   }
   // Copies the part of the t-th block that is in the piece.
   void get(Group& group) const {
     const uint32_t i = Rows::sender(group, t);
     const size_t from = std::max(begin, job.place(t)), upto = std::min(end, job.place(t + 1));
-    std::memcpy(job.block(i) + (from - job.place(t)), group.up_piece(i, piece) + (from - begin), upto - from);
+    copy_piece(job.block(i) + (from - job.place(t)), group.up_piece(i, piece) + (from - begin), upto - from);
   }
 };
 

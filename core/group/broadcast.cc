@@ -96,17 +96,17 @@ struct BroadcastShelf : Machine {
           offset = k * pieces.elements, length = pieces.in(k, sent);
           if (group.me == root) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack(data, offset, length, group.down_piece(group.me, piece));
+            pack_piece(data, offset, length, group.down_piece(group.me, piece));
             group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
           } else {
             SMELT_AWAIT(how.filled(route.parent, &Desk::filled_down, piece));
             if (route.forwards) {
               SMELT_AWAIT(how.piece_free(piece));
-              std::memcpy(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
+              copy_piece(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
               group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
             }
             if (offset < bytes)
-              unpack(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
+              unpack_piece(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
           }
           group.consume(piece);
         }

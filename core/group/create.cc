@@ -23,6 +23,7 @@
 #include "group/machine.h"
 #include "group/planning.h"
 #include "policy/canary.h"
+#include "policy/long_copy.h"
 #include "transport/direct_copy.h"
 
 namespace smelt {
@@ -229,6 +230,7 @@ int complete_group(smelt_group* group, int error) {
 bool Group::agree_on_shelves() {
   if (shelf_agreement == Agreement::kNotAsked) {
     shelf_agreement = Agreement::kOffered;
+    prepare_long_copies(machine->profile);
     if (me == 0) {
       Block made;
       BlockTicket ticket;

@@ -59,10 +59,10 @@ struct List {
     }
   }
   void take(Cursor* cursor, size_t bytes, char* to) const {
-    go(cursor, bytes, [&](const char* from, size_t length) { std::memcpy(to, from, length), to += length; });
+    go(cursor, bytes, [&](const char* from, size_t length) { copy_piece(to, from, length), to += length; });
   }
   void fill(Cursor* cursor, size_t bytes, const char* from) const {
-    go(cursor, bytes, [&](char* to, size_t length) { std::memcpy(to, from, length), from += length; });
+    go(cursor, bytes, [&](char* to, size_t length) { copy_piece(to, from, length), from += length; });
   }
 };
 

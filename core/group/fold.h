@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "group/group.h"
+#include "transport/copy.h"
 
 namespace smelt {
 
@@ -30,6 +31,24 @@ inline void unpack(const smelt_data& data, size_t offset, size_t bytes, const vo
   else if (bytes > 0)
     data.unpack(data.context, offset, bytes, from);
 }
+
+// ... of a piece of a long message, to a shelf or from one, and of a long block of our own.
+inline void pack_piece(const smelt_data& data, size_t offset, size_t bytes, void* to) {
+  if (data.base)
+    copy_piece(to, static_cast<const char*>(data.base) + offset, bytes);
+  else if (bytes > 0)
+    data.pack(data.context, offset, bytes, to);
+}
+inline void unpack_piece(const smelt_data& data, size_t offset, size_t bytes, const void* from) {
+  if (data.base)
+    copy_piece(static_cast<char*>(data.base) + offset, from, bytes);
+  else if (bytes > 0)
+    data.unpack(data.context, offset, bytes, from);
+}
+
+// A shorter block of our own is in the nearest cache, where memcpy is faster (measured, alltoall of two, near, own
+// block by memcpy / rep movsb: 8 KiB 0.43 / 0.46 us, 16 KiB 0.90 / 0.81; scatter 64 KiB 1.91 / 1.55).
+inline constexpr size_t kLongOwnBlock = 16 << 10;
 
 // A chain of combinations as far as it has got: operands first .. last - 1, from the right.
 struct Chain {

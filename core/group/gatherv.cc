@@ -93,7 +93,7 @@ struct GathervSender : GathervSide {
           heading = {job().bytes, address(job().own)};
           if (reads && job().bytes <= sent_ahead(group)) {
             SMELT_AWAIT(how.piece_free(piece));
-            std::memcpy(group.up_piece(group.me, piece), job().own.base, job().bytes);
+            copy_piece(group.up_piece(group.me, piece), job().own.base, job().bytes);
             heading.address = kAhead;
           }
           SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
@@ -160,7 +160,7 @@ struct GathervRoot : GathervSide {
   // Copies the block that the i-th has announced, from its shelf or its memory.
   void take(Group& group) {
     if (heading.address == kAhead)
-      std::memcpy(job().block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
+      copy_piece(job().block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
     else
       note(read_from(group.introduction(i), job().block(i), heading.address, heading.bytes), &error);
   }

@@ -40,9 +40,9 @@ struct ReduceFlat : Machine {
           count = pieces.in(k, job.elements), offset = k * pieces.elements * width, length = count * width;
           if (puts) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack(job.in, offset, length, group.up_piece(group.me, piece));
+            pack_piece(job.in, offset, length, group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            own = group.up_piece(group.me, piece);
+            own = job.in.base ? static_cast<const char*>(job.in.base) + offset : group.up_piece(group.me, piece);
           } else {
             own = packed_view(job.in, offset, length, scratch);
           }

@@ -200,7 +200,7 @@ struct ReduceScatterShelf : Machine {
       const size_t count = job.blocks.of(i);
       const Cut::Part part = cut.part(k, count, before);
       if (i != group.me && part.count() > 0)
-        std::memcpy(to + part.at * width, from + part.begin * width, part.count() * width);
+        copy_piece(to + part.at * width, from + part.begin * width, part.count() * width);
       from += count * width;
       before += cut.width(count);
     }

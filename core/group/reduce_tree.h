@@ -39,7 +39,7 @@ struct ReduceTree : Machine {
           }
           partial = to;
           if (route.count == 0)
-            pack(job.in, offset, length, to);
+            pack_piece(job.in, offset, length, to);
           else
             partial = packed_view(job.in, offset, length, group.scratch);
           for (c = 0; c < route.count; ++c) {

@@ -63,10 +63,11 @@ struct Rooted {
   // The root's own block, between its place in the row and where the caller has it.
   void keep_own(Towards towards) const {
     if (in_place()) return;
+    const bool is_short = bytes < kLongOwnBlock;
     if (towards == Towards::kRoot)
-      pack(own, 0, bytes, block(root));
+      is_short ? pack(own, 0, bytes, block(root)) : pack_piece(own, 0, bytes, block(root));
     else
-      unpack(own, 0, row.length(root), block(root));
+      is_short ? unpack(own, 0, row.length(root), block(root)) : unpack_piece(own, 0, row.length(root), block(root));
   }
   void keep_own_part(uint32_t, size_t, size_t, const void*) const {}
   // Before the pieces.
@@ -89,7 +90,7 @@ struct ToAll {
   char* block(uint32_t i) const { return row.block(i); }
   // Our own block, of which a part has been packed for the others.
   void keep_own_part(uint32_t me, size_t offset, size_t length, const void* packed) const {
-    if (length > 0 && own.base != block(me)) std::memcpy(block(me) + offset, packed, length);
+    if (length > 0 && own.base != block(me)) copy_piece(block(me) + offset, packed, length);
   }
   void begin_pieces(uint32_t) const {}
 };
@@ -163,16 +164,20 @@ struct CollectShelf : Machine {
           offset = number * group.piece_bytes;
           if (job.sends(group.me) && part(group, group.me) > 0) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
+            pack_piece(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            job.keep_own_part(group.me, offset, part(group, group.me), group.up_piece(group.me, piece));
+            // Not from the shelf, where others read at the same time, and whose lines may have left our own cache
+            // (measured, allgather of two, 64 KiB / 1 MiB, near: 3.2 / 71 us from the shelf, 2.6 / 55 so).
+            const char* const packed =
+                job.own.base ? static_cast<const char*>(job.own.base) + offset : group.up_piece(group.me, piece);
+            job.keep_own_part(group.me, offset, part(group, group.me), packed);
           }
           if (job.collects(group.me)) {
             for (k = 1; k < group.n; ++k) {
               i = neighbour(group, k);
               if (part(group, i) == 0) continue;
               SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
-              if (job.takes(group, i)) std::memcpy(job.block(i) + offset, group.up_piece(i, piece), part(group, i));
+              if (job.takes(group, i)) copy_piece(job.block(i) + offset, group.up_piece(i, piece), part(group, i));
             }
           }
           group.consume(piece);

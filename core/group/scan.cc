@@ -215,7 +215,7 @@ struct ScanLong : Machine {
       if (before)
         Combiner(job.fold, count, nullptr, nullptr).combine(before, own, to, to);
       else if (own != to)
-        std::memcpy(to, own, length);
+        copy_piece(to, own, length);
       if (has_next(group)) group.fill(&Desk::filled_up, piece);
       if (job.takes_own()) result = to;
     }

@@ -28,10 +28,10 @@ void copy_part(const Group& group, const Scattering& job, size_t offset, size_t 
   const size_t behind = (group.n - 1 - job.root) * job.bytes;  // so much of it lies behind the root's block
   if (offset < behind) {
     const size_t first = std::min(length, behind - offset);
-    std::memcpy(to, job.block(job.root + 1) + offset, first);
+    copy_piece(to, job.block(job.root + 1) + offset, first);
     to += first, offset += first, length -= first;
   }
-  if (length > 0) std::memcpy(to, job.row.base + (offset - behind), length);
+  if (length > 0) copy_piece(to, job.row.base + (offset - behind), length);
 }
 
 struct ScatterInline : Machine {
@@ -86,7 +86,7 @@ struct StreamCut {
   bool take(const Group& group, uint64_t piece, const char* here, uint64_t) const {
     const size_t first = piece * in_all.elements, last = first + in_all.in(piece, sent_bytes(group, job.bytes));
     const size_t from = std::max(first, place), upto = std::min(last, place + job.bytes);
-    unpack(job.own, from - place, upto - from, here + (from - first));
+    unpack_piece(job.own, from - place, upto - from, here + (from - first));
     return true;
   }
 };

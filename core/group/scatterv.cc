@@ -62,13 +62,13 @@ struct RoomsCut {
     if (per_block > 1) {
       const uint32_t i = at_turn(group, 1 + piece / per_block);
       const size_t offset = piece % per_block * group.piece_bytes, bytes = job.row.length(i);
-      if (bytes > 0) std::memcpy(to, job.block(i) + offset, std::min<size_t>(group.piece_bytes, bytes - offset));
+      if (bytes > 0) copy_piece(to, job.block(i) + offset, std::min<size_t>(group.piece_bytes, bytes - offset));
       return bytes;
     }
     const uint64_t from = 1 + piece * per_piece, upto = std::min<uint64_t>(from + per_piece, group.n);
     for (uint64_t turn = from; turn < upto; ++turn, to += longest) {
       const uint32_t i = at_turn(group, turn);
-      if (job.row.length(i) > 0) std::memcpy(to, job.block(i), job.row.length(i));
+      if (job.row.length(i) > 0) copy_piece(to, job.block(i), job.row.length(i));
     }
     return group.operand_bytes;
   }
@@ -79,7 +79,7 @@ struct RoomsCut {
       end = std::min(end, begin + pieces_of(group, length));
     else
       here += (turn - 1) % per_piece * longest;
-    if (offset < length) unpack(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), here);
+    if (offset < length) unpack_piece(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), here);
     return per_block > 1 ? sent == job.bytes : job.bytes <= longest;
   }
 
@@ -179,7 +179,7 @@ struct ScattervRoot : ScattervSide {
     std::memset(room, 0, heading.longest * (group.n - 1));
     for (uint32_t i = 0; i < group.n; ++i)
       if (i != job().root && job().row.length(i) > 0)
-        std::memcpy(room + (turn_of(group, job().root, i) - 1) * heading.longest, job().block(i), job().row.length(i));
+        copy_piece(room + (turn_of(group, job().root, i) - 1) * heading.longest, job().block(i), job().row.length(i));
     return room;
   }
   void write_heading(const Group& group) {

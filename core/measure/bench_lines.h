@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include <sys/mman.h>
+
 #include "base/os/os.h"
 #include "measure/ticks.h"
 #include "profile/text/error.h"
@@ -23,6 +25,23 @@ class MappedLines {
   ~MappedLines() { os::unmap_pages(memory_, sizeof(T)); }
   MappedLines(const MappedLines&) = delete;
   MappedLines& operator=(const MappedLines&) = delete;
+  T& operator*() const { return *static_cast<T*>(memory_); }
+
+ private:
+  void* const memory_;
+};
+
+// The same, shared with the processes that are forked afterwards. Not ok(): there is no memory.
+template <typename T>
+class SharedLines {
+ public:
+  SharedLines() : memory_(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
+  ~SharedLines() {
+    if (ok()) ::munmap(memory_, sizeof(T));
+  }
+  SharedLines(const SharedLines&) = delete;
+  SharedLines& operator=(const SharedLines&) = delete;
+  bool ok() const { return memory_ != MAP_FAILED; }
   T& operator*() const { return *static_cast<T*>(memory_); }
 
  private:

@@ -15,8 +15,6 @@
 #include <cmath>
 #include <cstring>
 
-#include <sys/mman.h>
-
 #include "base/os/os.h"
 #include "base/os/shared_memory.h"
 #include "measure/bench_lines.h"
@@ -39,22 +37,6 @@ struct CopyBoard {
   std::atomic<int32_t> process;
   float ns[kKinds][kCurveSizes];  // the result
   alignas(kPage) char data[kLargest];
-};
-
-class SharedBoard {
- public:
-  SharedBoard()
-      : memory_(::mmap(nullptr, sizeof(CopyBoard), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {}
-  ~SharedBoard() {
-    if (ok()) ::munmap(memory_, sizeof(CopyBoard));
-  }
-  SharedBoard(const SharedBoard&) = delete;
-  SharedBoard& operator=(const SharedBoard&) = delete;
-  bool ok() const { return memory_ != MAP_FAILED; }
-  CopyBoard& operator*() const { return *static_cast<CopyBoard*>(memory_); }
-
- private:
-  void* const memory_;
 };
 
 void add(double* own, const double* other, size_t elements) {
@@ -164,7 +146,7 @@ std::string measure_copies(const CopyPair& pair, const CopyEffort& effort, Dista
   *out = {};
   out->distance = static_cast<uint32_t>(pair.distance);
   ns_per_tick();
-  const SharedBoard board;
+  const SharedLines<CopyBoard> board;
   if (!board.ok()) return "no memory to share";
   std::vector<uint32_t> cpus{pair.reader};
   if (pair.writer != pair.reader) cpus.push_back(pair.writer);

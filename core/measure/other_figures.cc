@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/os/os.h"
+#include "measure/copy_race.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -71,6 +72,10 @@ std::string measure_other_figures(ProfileImage& image, const Progress& progress,
         left_out(
             "single copy",
             "this kernel does not let one process read another's memory (yama/ptrace_scope, or a container's filter)");
+      // Within one CPU nothing changes its owner.
+      if (pair.writer != pair.reader)
+        if (const std::string lost = race_copies(pair, effort.copies.limit_s, &curves.copied_by); !lost.empty())
+          left_out("how data are best copied", lost);
       image.distances.push_back(curves);
     });
   return remark;

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/os/shared_memory.h"
 #include "message/endpoint.h"
+#include "policy/long_copy.h"
 #include "policy/thresholds.h"
 #include "profile/profile.h"
 #include "transport/segment.h"
@@ -58,6 +59,7 @@ void load_profile_once() {
 void limit(Endpoint* endpoint, bool crowded) {
   pthread_once(&profile_once, load_profile_once);
   const Profile* known = have_profile ? &profile : nullptr;
+  prepare_long_copies(known);
   const uint64_t pieces = find_threshold(ThresholdId::kMessagePieces, known).value;
   const bool all_at_once = crowded && options().copy_limit < 0;
   endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, all_at_once        ? 0

@@ -208,7 +208,7 @@ bool Endpoint::keep(Message* message) {
   void* own = new_parcel(header.length);
   if (!own) return false;
   const Area theirs = area(message->sender);
-  std::memcpy(own, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, header.length);
+  copy_piece(own, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, header.length);
   theirs.returns.give_back(header.which);
   header.kind = Kind::kKept;
   header.address = reinterpret_cast<uintptr_t>(own);

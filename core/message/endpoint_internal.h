@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "message/endpoint.h"
+#include "transport/copy.h"
 
 namespace smelt::message {
 
@@ -135,11 +136,19 @@ inline void copy(void* to, const void* from, uint64_t bytes) {
   reinterpret_cast<AnyWord*>(static_cast<char*>(to) + bytes - sizeof last)->word = last;
 }
 
+// ... and of those that may be many.
+inline void copy_long(void* to, const void* from, uint64_t bytes) {
+  if (bytes <= 2 * sizeof(uint64_t))
+    copy(to, from, bytes);
+  else
+    copy_piece(to, from, bytes);
+}
+
 // Bytes of a message, out of the sender's data.
 inline void fetch(Request* send, uint64_t at, void* to, uint64_t bytes) {
   if (bytes == 0) return;
   if (send->data)
-    copy(to, static_cast<const char*>(send->data) + at, bytes);
+    copy_long(to, static_cast<const char*>(send->data) + at, bytes);
   else
     send->pack(send, at, to, bytes);
 }
@@ -150,7 +159,7 @@ inline void place(Request* receive, uint64_t at, const void* from, uint64_t byte
   if (receive->unpack)
     receive->unpack(receive, at, from, bytes);
   else
-    copy(static_cast<char*>(receive->buffer) + at, from, bytes);
+    copy_long(static_cast<char*>(receive->buffer) + at, from, bytes);
 }
 
 // One member's part of the shared memory:

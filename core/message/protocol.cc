@@ -95,7 +95,7 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
   if (!is_inline) {
     packet = pool_.take();
     if (packet == kNoPacket) return false;
-    std::memcpy(area(me_).packets + uint64_t{packet} * shape_.packet_bytes, data, bytes);
+    copy_piece(area(me_).packets + uint64_t{packet} * shape_.packet_bytes, data, bytes);
   }
   uint64_t position = 0;
   InboxCell* cell = queue.inbox.claim(me_, &position);

@@ -70,6 +70,11 @@ int figure_text(const Threshold& t, char* text, size_t room) {
   switch (t.id) {
     case ThresholdId::kPoll:
       return std::snprintf(text, room, "a look and a pause, measured: %s", time_text(t.figure).text);
+    case ThresholdId::kLongCopy:
+      return std::snprintf(text, room,
+                           t.value == kNever ? "no way was faster than %s at every distance when raced"
+                                             : "%s won the race of the ways to copy at every distance",
+                           t.note);
     case ThresholdId::kForeignSlice:
       return std::snprintf(text, room, "50 times a yield that finds nobody, which takes %s here",
                            time_text(t.figure).text);

@@ -15,7 +15,8 @@
 // a tree) needs none. There are curves for calls that follow each other at once and for calls that a barrier follows
 // (curves.h, Sync); Situation::strict says which count; a group was told so, or has seen it (group/watch.h).
 //
-// Computing one takes some ten nanoseconds: no memory, no system call. Thread-safe once options() was called.
+// Computing one takes some ten nanoseconds (long_copy: microseconds): no memory, no system call. Thread-safe once
+// options() was called.
 #pragma once
 
 #include <cstddef>

@@ -75,6 +75,9 @@ constexpr Rule operation(const char* otherwise) {
   return {Form::kName, otherwise, kWinnerOperationNames, 0, kWinnerOperations};
 }
 constexpr Rule sync(const char* otherwise) { return {Form::kName, otherwise, kSyncNames, 0, kSyncs, nullptr, true}; }
+constexpr Rule copy_choice(const char* otherwise) {
+  return {Form::kName, otherwise, kCopyChoiceNames, 0, kCopyChoices, nullptr, true};
+}
 constexpr Rule marks(const char* otherwise) { return {Form::kMarks, otherwise, kClassMarkNames, 0, kClassMarks}; }
 constexpr Rule conditions(const char* otherwise) { return {Form::kMarks, otherwise, kConditionNames, 0, kConditions}; }
 constexpr Rule text() { return {Form::kText, "its texts are not plain text"}; }

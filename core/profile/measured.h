@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "base/copy_way.h"
 #include "model/curves.h"
 
 namespace smelt {
@@ -61,6 +62,27 @@ struct DistanceCurves {
 #include "profile/fields.def"
 };
 inline constexpr uint32_t kMaxDistanceCurves = 6;
+
+// The outcome of a race of the ways to copy (transport/copy.h): which won, and from which length of a piece on. Of
+// DistanceCurves::copied_by 0 says that there was no race, 1 that nothing gains on memcpy; then come the ways that do,
+// with each length that is raced.
+inline constexpr uint32_t kRacedPieces = 5;
+inline constexpr uint64_t kRacedBytes[kRacedPieces] = {1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10};
+inline constexpr uint32_t kCopyChoices = 2 + (kCopyWays - 1) * kRacedPieces;
+inline constexpr const char* kCopyChoiceNames[kCopyChoices] = {"not raced",         "libc",
+                                                               "movsb from 1 KiB",  "movsb from 2 KiB",
+                                                               "movsb from 4 KiB",  "movsb from 8 KiB",
+                                                               "movsb from 16 KiB", "ahead from 1 KiB",
+                                                               "ahead from 2 KiB",  "ahead from 4 KiB",
+                                                               "ahead from 8 KiB",  "ahead from 16 KiB"};
+// `raced`: index of kRacedBytes.
+constexpr uint32_t copy_choice(CopyWay way, uint32_t raced) {
+  return way == CopyWay::kLibc ? 1 : 2 + (static_cast<uint32_t>(way) - 1) * kRacedPieces + raced;
+}
+constexpr LongCopy long_copy_of(uint32_t choice) {
+  if (choice < 2) return {};
+  return {static_cast<CopyWay>((choice - 2) / kRacedPieces + 1), kRacedBytes[(choice - 2) % kRacedPieces]};
+}
 
 struct Winner {
 #define WINNER(type, name, array, rule) type name array;

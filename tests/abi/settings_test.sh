@@ -8,7 +8,7 @@ set -u
 root=$(cd "$1" && pwd) || exit 1
 
 threads='gomp_shim/*.cc kmp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
-processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc core/include/smelt/collectives.def'
+processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc core/policy/long_copy.cc core/include/smelt/collectives.def'
 everybody='core/profile/profile.cc core/base/stats_file.cc core/cli/run_choice.cc'
 
 # text FILE...: without what does not count.

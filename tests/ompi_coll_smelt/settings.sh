@@ -103,6 +103,10 @@ ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: reductions" 5 -x SMELT_COPY_LIMIT
 ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: progress" 3 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 progress
 same_sum "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: same bits" 4 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 \
   same_bits --light --order
+for way in libc movsb ahead; do
+  ok "SMELT_COPY=$way: collectives" 3 -x SMELT_COPY=$way -x SMELT_COPY_LIMIT=1000000000 many_collectives
+  same_sum "SMELT_COPY=$way: same bits" 4 -x SMELT_COPY=$way -x SMELT_COPY_LIMIT=1000000000 same_bits --light --order
+done
 ok "SMELT_PATIENCE=0: communicators" 3 -x SMELT_PATIENCE=0 communicators --rounds 1000
 ok "SMELT_PATIENCE=0: nonblocking, threads" 2 -x SMELT_PATIENCE=0 nonblocking --light --threads
 ok "SMELT_PATIENCE=0: threads" 2 -x SMELT_PATIENCE=0 threads --create

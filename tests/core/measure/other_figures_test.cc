@@ -9,6 +9,7 @@
 
 #include "discover/machine.h"
 #include "here.h"
+#include "measure/copy_race.h"
 #include "profile/text/error.h"
 
 using namespace smelt;
@@ -129,6 +130,45 @@ TEST_F(Parameters, OfCopyingGrowWithTheSize) {
   }
 }
 
+TEST(CopyRace, IsWonByWhatGainsWithTheLongestPiecesAndAllFromThereOn) {
+  constexpr auto kLibc = static_cast<uint32_t>(CopyWay::kLibc), kMovsb = static_cast<uint32_t>(CopyWay::kMovsb),
+                 kAhead = static_cast<uint32_t>(CopyWay::kAhead);
+  CopyTimes times{};
+  const auto set = [&times](uint32_t way, std::vector<double> ns) { std::copy(ns.begin(), ns.end(), times.ns[way]); };
+  const auto won = [&times] { return std::string(kCopyChoiceNames[copy_choice_of(times)]); };
+  set(kLibc, {100, 100, 100, 100, 100});
+  EXPECT_EQ(won(), "libc") << "nothing else is possible";
+  set(kAhead, {90, 90, 90, 90, 90});
+  EXPECT_EQ(won(), "ahead from 1 KiB");
+  set(kAhead, {90, 98, 90, 90, 90});
+  EXPECT_EQ(won(), "ahead from 4 KiB") << "less than 3 % is noise";
+  set(kMovsb, {120, 103, 102, 80, 70});
+  EXPECT_EQ(won(), "movsb from 4 KiB") << "as fast is enough: another C library's memcpy is another";
+  set(kMovsb, {60, 110, 60, 60, 60});
+  EXPECT_EQ(won(), "movsb from 4 KiB") << "with all longer ones";
+  set(kMovsb, {10, 10, 10, 10, 103});
+  set(kAhead, {10, 10, 10, 10, 98});
+  EXPECT_EQ(won(), "libc");
+  set(kMovsb, {120, 120, 120, 120, 50});
+  EXPECT_EQ(won(), "movsb from 16 KiB");
+  for (uint32_t choice = 2; choice < kCopyChoices; ++choice) {
+    const LongCopy copy = long_copy_of(choice);
+    const auto* raced = std::find(std::begin(kRacedBytes), std::end(kRacedBytes), copy.from);
+    ASSERT_NE(raced, std::end(kRacedBytes));
+    EXPECT_EQ(copy_choice(copy.way, static_cast<uint32_t>(raced - std::begin(kRacedBytes))), choice);
+    EXPECT_EQ(std::string(kCopyChoiceNames[choice]).find(kCopyWayNames[static_cast<uint32_t>(copy.way)]), 0u);
+    EXPECT_NE(std::string(kCopyChoiceNames[choice]).find(std::to_string(copy.from >> 10) + " KiB"), std::string::npos);
+  }
+}
+
+TEST_F(Parameters, OfTheWaysToCopyAreOneChoice) {
+  if (cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU only";
+  uint32_t choice = 0;
+  ASSERT_EQ(race_copies({Distance::kOther, cpus[0], cpus[1]}, 30, &choice), "");
+  EXPECT_GT(choice, 0u);
+  EXPECT_LT(choice, kCopyChoices);
+}
+
 TEST_F(Parameters, GoIntoTheProfile) {
   ProfileImage image = test::guess_here();
   std::vector<uint32_t> seen;
@@ -142,6 +182,8 @@ TEST_F(Parameters, GoIntoTheProfile) {
   EXPECT_EQ(image.fans.size(), fan_cpus(image).size());
   EXPECT_EQ(image.distances.size(), copy_cpus(image).size());
   EXPECT_EQ(parts, 1 + image.fans.size() + image.distances.size());
+  for (const DistanceCurves& curves : image.distances)
+    EXPECT_EQ(curves.copied_by != 0, curves.distance != static_cast<uint32_t>(Distance::kSelf));
   // Both forms of the file carry them.
   const ProfileImage again = profile_from_json(profile_to_json(image), "image");
   EXPECT_EQ(again.pack(), image.pack());

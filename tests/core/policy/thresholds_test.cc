@@ -62,6 +62,7 @@ class Thresholds : public testing::Test {
     for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"})
       set_option(name, "-1");
     set_option("SMELT_PATIENCE", "8");
+    set_option("SMELT_COPY", "auto");
   }
   Machine machine;
 };
@@ -110,6 +111,7 @@ TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
     SCOPED_TRACE(kThresholdTable[i].name);
     EXPECT_TRUE(found.origin == ThresholdOrigin::kTypical || found.origin == ThresholdOrigin::kLayout);
     if (id == ThresholdId::kPollersPerLine) continue;
+    if (id == ThresholdId::kLongCopy && found.value == kNever) continue;  // not on this CPU
     if (id == ThresholdId::kCopyBroadcast || id == ThresholdId::kCopyReduce || id == ThresholdId::kCopyAllreduce ||
         id == ThresholdId::kCopyRooted)
       continue;  // of more than two: limits_test.cc
@@ -119,6 +121,35 @@ TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
   for (const ThresholdId id : {ThresholdId::kCopyBroadcast, ThresholdId::kCopyReduce, ThresholdId::kCopyAllreduce,
                                ThresholdId::kCopyExchange, ThresholdId::kCopyRooted, ThresholdId::kMessagePieces})
     EXPECT_EQ(find_threshold(id, nullptr).value, kNever) << "of two, one copies in while the other copies out";
+}
+
+// A copy does not know how far the other end is.
+TEST_F(Thresholds, OfLongCopiesWonEveryRace) {
+  machine.profile.header.distances = 3;
+  const auto raced = [this](uint32_t near, uint32_t far) {
+    machine.distances[0].copied_by = 0;  // within one CPU
+    machine.distances[1].copied_by = near, machine.distances[2].copied_by = far;
+    return machine.find(ThresholdId::kLongCopy);
+  };
+  const Threshold ahead = raced(copy_choice(CopyWay::kAhead, 3), copy_choice(CopyWay::kAhead, 1));
+  EXPECT_EQ(ahead.origin, ThresholdOrigin::kFigure);
+  EXPECT_EQ(ahead.value, 8u << 10) << "the longer one of both";
+  EXPECT_EQ(reason(ahead), "asking for lines ahead won the race of the ways to copy at every distance");
+  for (const uint32_t other : {copy_choice(CopyWay::kLibc, 0), copy_choice(CopyWay::kMovsb, 0)})
+    for (const bool near : {true, false}) {
+      const uint32_t one = copy_choice(CopyWay::kAhead, 1);
+      const Threshold apart = near ? raced(other, one) : raced(one, other);
+      EXPECT_EQ(apart.value, kNever);
+      EXPECT_EQ(reason(apart), "no way was faster than memcpy at every distance when raced");
+    }
+  EXPECT_EQ(raced(0, copy_choice(CopyWay::kAhead, 0)).value, 1u << 10) << "of what was raced";
+  EXPECT_EQ(raced(0, 0).origin, ThresholdOrigin::kTypical);
+  raced(copy_choice(CopyWay::kLibc, 0), copy_choice(CopyWay::kLibc, 0));
+  set_option("SMELT_COPY", "ahead");
+  EXPECT_EQ(machine.find(ThresholdId::kLongCopy).value, typical(ThresholdId::kLongCopy));
+  EXPECT_EQ(reason(machine.find(ThresholdId::kLongCopy)), "SMELT_COPY is set");
+  set_option("SMELT_COPY", "libc");
+  EXPECT_EQ(find_threshold(ThresholdId::kLongCopy, nullptr).value, kNever);
 }
 
 TEST_F(Thresholds, OfMethodsStandWhereTheCurvesCross) {
@@ -318,7 +349,9 @@ TEST_F(Thresholds, SettingsDefaultToTheTable) {
       OptionRow row;
       option_row(i, &row);
       if (std::string(info.setting) != row.name) continue;
-      EXPECT_TRUE(std::string(row.fallback) == "-1" || std::to_string(info.typical) == row.fallback) << row.name;
+      EXPECT_TRUE(std::string(row.fallback) == "-1" || std::string(row.fallback) == "auto" ||
+                  std::to_string(info.typical) == row.fallback)
+          << row.name;
     }
 }
 

@@ -357,6 +357,7 @@ TEST_F(ProfileFile, UnbelievableMeasurementsAreRefused) {
       {"fans is not a cost", [](Packed& p) { p.fans()[0].gather[5] = 1e9f; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].scatter[0] = -kInfinity; }},
       {"curve is of an unknown distance", [](Packed& p) { p.distances()[1].distance = kDistances; }},
+      {"copied in an unknown way", [](Packed& p) { p.distances()[1].copied_by = kCopyChoices; }},
       {"by distance is not a cost", [](Packed& p) { p.distances()[1].copy[8] = -1; }},
       {"by distance is not a cost", [](Packed& p) { p.distances()[0].single_copy[0] = std::nanf(""); }},
       {"by distance is not a cost", [](Packed& p) { p.distances()[0].reduce[3] = kInfinity; }},
