@@ -260,12 +260,25 @@ bool has_enough(const Position& position) {
   return true;
 }
 
+// The first task of an episode: the others have waited for it, or had the last one, and so they have all lines that its
+// maker stores to. All are fetched at once; by themselves they come one after the other, and a body whose taker is far
+// began 0.3 of 0.75 µs later.
+inline void prefetch_lines(const Position& position, const Worker& worker) {
+  prefetch_to_write(position.real_epoch);
+  prefetch_to_write(&worker.created);
+  worker.deque.prefetch_push();
+  if (!worker.free) return;
+  const char* const block = reinterpret_cast<const char*>(worker.free);
+  for (size_t at = 0; at <= offsetof(Task, room); at += 64) prefetch_to_write(block + at);
+}
+
 // A task without dependences, which is not final, and whose arguments have room in a Task; in the body of `parent`.
 // False: make_own() knows.
 inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   TaskTeam& team = *team_of(position);
   const uint32_t me = position.thread;
   Worker& worker = team.workers[me];
+  if (worker.marked != position.epoch + 1) prefetch_lines(position, worker);
   if (has_enough(position)) return false;
   Task* const task = new_task(worker, me, &parent, call, 0);
   if (!task) return false;

@@ -26,6 +26,7 @@ struct Deque {
 
   alignas(kLineBytes) std::atomic<int64_t> top;     // the next to be stolen
   alignas(kLineBytes) std::atomic<int64_t> bottom;  // where the owner pushes next
+  std::atomic<Entry*> newest;                       // what it has pushed last, for a thief's prefetch alone
   alignas(kLineBytes) std::atomic<Entry*> ring[kRoom];
 
   // A recent number; exact for the owner while nobody steals.
@@ -34,12 +35,20 @@ struct Deque {
     return bottom.load(std::memory_order_relaxed) - top.load(std::memory_order_relaxed);
   }
 
+  // The owner, soon to push: the lines come meanwhile.
+  void prefetch_push() const {
+    prefetch(&top);
+    prefetch_to_write(&bottom);
+    prefetch_to_write(&ring[bottom.load(std::memory_order_relaxed) & (kRoom - 1)]);
+  }
+
   // The owner. False: full.
   bool push(Entry* entry) {
     const int64_t b = bottom.load(std::memory_order_relaxed);  // nobody else writes it
     // Acquire: a place is written anew after the thread that emptied it has read it.
     if (b - top.load(std::memory_order_acquire) >= static_cast<int64_t>(kRoom)) return false;
     ring[b & (kRoom - 1)].store(entry, std::memory_order_relaxed);
+    newest.store(entry, std::memory_order_relaxed);  // never followed: it may be gone
     bottom.store(b + 1, std::memory_order_release);  // the entry, and what it points to, for thieves
     return true;
   }
@@ -71,7 +80,16 @@ struct Deque {
     int64_t t = top.load(std::memory_order_acquire);
     full_fence();
     // Acquire: pairs with push().
-    if (t >= bottom.load(std::memory_order_acquire)) return nullptr;
+    const int64_t b = bottom.load(std::memory_order_acquire);
+    if (t >= b) return nullptr;
+    // What is needed next comes from the owner's cache, all at once: the word to be moved, the entry's place, and where
+    // there is one alone the entry itself. Relaxed: a hint.
+    prefetch_to_write(&top);
+    if (t + 1 == b) {
+      const char* const likely = reinterpret_cast<const char*>(newest.load(std::memory_order_relaxed));
+      prefetch_to_write(likely);
+      prefetch_to_write(likely + 64);
+    }
     Entry* const entry = ring[t & (kRoom - 1)].load(std::memory_order_relaxed);
     if (!fits(*entry)) return nullptr;
     return top.compare_exchange_strong(t, t + 1, std::memory_order_acq_rel, std::memory_order_relaxed) ? entry

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arch/cpu.h"
 #include "base/ticks.h"
 
 #if defined(__x86_64__)
@@ -60,18 +61,9 @@ bool is_movsb_fast_wherever_it_goes() {
 }
 #endif
 
-// To be written. GCC's __builtin_prefetch would ask for reading unless it is told that the CPU has the instruction; one
-// that has it not takes it for no operation.
-void ask_for(char* line) {
-#if defined(__x86_64__)
-  asm volatile("prefetchw %0" : : "m"(*line));
-#else
-  __builtin_prefetch(line, 1);
-#endif
-}
-
-void ask_for(char* from, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += kCacheLine) ask_for(from + i);
+// To be written.
+void ask_for(const char* from, size_t bytes) {
+  for (size_t i = 0; i < bytes; i += kCacheLine) prefetch_to_write(from + i);
 }
 
 void copy_ahead(void* to, const void* from, size_t bytes) {

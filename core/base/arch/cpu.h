@@ -3,6 +3,7 @@
 //   cpu_pause()        a hint in a polling loop: lets the sibling thread run, saves power, softens the exit of the loop
 //   full_fence()       earlier loads and stores complete before later ones, also for other processors to see
 //   fence_after_update()  a full fence directly behind an atomic read-modify-write of ours, which is one on x86 already
+//   prefetch(), prefetch_to_write()  the line on its way, to be read or as this processor's own; never a fault
 //   kLineBytes         spacing that keeps two writers out of each other's way, adjacent-line prefetch included
 #pragma once
 
