@@ -163,10 +163,12 @@ TEST(Bound, LimitsEndIt) {
   EXPECT_LE(lower_bound(problem, -1, arena, {os::now_ns() + 20'000'000, nullptr}), full);
   stop = false;
   EXPECT_EQ(lower_bound(problem, -1, arena, {0, &stop}), full);
-  // Of ways that are not yet the shortest nothing can be said.
+  // Of ways that are not yet the shortest nothing can be said, but something of the tree to gather.
   stop = true;
-  EXPECT_GT(price_bound(costs, Operation::kBarrier, -1, arena), 0);
-  EXPECT_EQ(price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}), 0);
+  const double barrier = price_bound(costs, Operation::kBarrier, -1, arena);
+  EXPECT_GT(barrier, price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}));
+  EXPECT_GT(price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}), 0);
+  EXPECT_EQ(price_bound(costs, Operation::kBroadcast, -1, arena, {0, &stop}, true), 0);
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.
