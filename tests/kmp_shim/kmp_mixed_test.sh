@@ -1,0 +1,42 @@
+#!/bin/sh
+# Everything at once, at random (../gomp_shim/mixed.c), as clang builds it: stock, and under the shim with hot teams and without, where each
+# thread believes to have a CPU. And under a shim that marks no tasks: that must be noticed.
+#   kmp_mixed_test.sh SHIM UNMARKED_SHIM PROGRAMS_BY_CLANG
+#   MIXED_SEEDS=1000 MIXED_FIRST=31    how many programs, and from which seed on; by default 36 from 1
+set -u
+shim=$1 unmarked=$2 programs=$3
+. "$(dirname "$0")/../gomp_shim/checks.sh"
+. "$(dirname "$0")/clang_only.sh"
+
+export OMP_WAIT_POLICY=passive  # inner teams of libomp's spin long else
+alone="SMELT_CPUS=64 SMELT_SPIN_US=20"
+for seed in 1 2 3; do check "seed $seed, stock" 0 '^ok$' "$programs/mixed" "$seed" 20 8; done
+
+seed=${MIXED_FIRST:-1}
+last=$((seed + ${MIXED_SEEDS:-36} - 1))
+while [ "$seed" -le "$last" ]; do
+  case $((seed % 4)) in
+    0) switches=SMELT_KMP_HOT_TEAM=0 ;;
+    1) switches="SMELT_KMP_HOT_TEAM=1 SMELT_WAIT=sleep" ;;
+    *) switches=SMELT_KMP_HOT_TEAM=1 ;;
+  esac
+  case $((seed / 4 % 3)) in
+    0) most=4 ;;
+    1) most=2 ;;
+    2) most=8 ;;
+  esac
+  check_under "seed $seed, up to $most threads, $switches" 0 '^ok$' $alone $switches "$programs/mixed" "$seed" 40 "$most"
+  seed=$((seed + 1))
+done
+check_under "regions are hot" 0 'OpenMP: [0-9]+ regions \([1-9][0-9]* hot' $alone SMELT_STATS=1 "$programs/mixed" 1 40 4
+
+seed=0 noticed=no
+while [ $noticed = no ] && [ $seed -lt 150 ]; do
+  seed=$((seed + 1))
+  timeout 30 env LD_PRELOAD="$unmarked" $alone "$programs/mixed" $seed 60 4 15 >"$output" 2>&1
+  got=$?  # a wrong result, no end, or a fall
+  if grep -Eq '^(wrong|hung)' "$output" || [ $got -gt 128 ]; then noticed=yes; fi
+done
+echo "no marks: seed $seed: $(tail -n 1 "$output")"
+if [ $noticed = yes ]; then passes "no marks are noticed"; else fails "no marks are not noticed in $seed programs"; fi
+finish
