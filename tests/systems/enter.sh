@@ -31,6 +31,8 @@ exec unshare --mount --pid --fork --kill-child --propagation private $isolated s
   mount --rbind /dev "$root/dev"
   mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
   mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+  # An installed system knows its own name. Where it has to be asked for, every mpirun of Open MPI 4 waits 5 s for the answer.
+  [ -e "$root/etc/hosts" ] || printf "127.0.0.1 localhost\n127.0.1.1 %s\n" "$(uname -n)" >"$root/etc/hosts"
   for bind in $binds; do
     mode=${bind%%:*} paths=${bind#*:}
     from=${paths%%:*} to=$root${paths#*:}
