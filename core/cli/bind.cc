@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/arena.h"
@@ -28,8 +27,8 @@ constexpr const char* kOfRanks[] = {"OMPI_MCA_rmaps_base_mapping_policy", "OMPI_
                                     "PRTE_MCA_rmaps_default_mapping_policy", "PRTE_MCA_hwloc_default_binding_policy"};
 constexpr const char* kOfThreads[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
 
-// `members` (indices into the profile), sorted by their groups, of the coarsest level first: neighbours are near.
-void sort_by_nearness(const Profile& profile, std::vector<uint16_t>* members) {
+// `members` (indices into the profile), neighbours near each other.
+void sort_members(const Profile& profile, std::vector<uint16_t>* members) {
   const auto n = static_cast<uint32_t>(members->size());
   MappedArena arena(generation_bytes(n));
   Costs costs;
@@ -38,15 +37,10 @@ void sort_by_nearness(const Profile& profile, std::vector<uint16_t>* members) {
   if (subset_costs(profile.costs, {members->data(), n}, arena, &costs) != 0 ||
       make_problem(costs, Direction::kBroadcast, arena, &problem) != 0 || find_levels(problem, arena, &levels) != 0)
     throw UserError("no memory to look at the machine's profile");
-  std::vector<uint32_t> order(n);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    for (uint32_t i = levels.count; i-- > 1;)
-      if (levels.level[i].of[a] != levels.level[i].of[b]) return levels.level[i].of[a] < levels.level[i].of[b];
-    return false;
-  });
+  std::vector<uint16_t> order(n);
+  sort_by_nearness(levels, n, order.data());
   std::vector<uint16_t> sorted;
-  for (const uint32_t i : order) sorted.push_back((*members)[i]);
+  for (const uint16_t i : order) sorted.push_back((*members)[i]);
   *members = std::move(sorted);
 }
 
@@ -60,8 +54,7 @@ std::string says_already(const char* const* first, const char* const* last,
 std::string mpirun_says_already(const std::vector<std::string>& command) {
   for (const std::string& word : command) {
     if (!word.starts_with('-')) continue;
-    const std::string name =
-        word.substr(word.find_first_not_of('-') == std::string::npos ? 0 : word.find_first_not_of('-'));
+    const std::string name = word.substr(std::min(word.find_first_not_of('-'), word.size()));
     for (const char* const one : kOfMpirun)
       if (name == one) return word;
   }
@@ -91,7 +84,7 @@ Cores look_at_cores() {
     caches.insert(profile.costs.llc[index]);
   }
   Cores cores;
-  if (!first_of_each.empty()) sort_by_nearness(profile, &first_of_each);
+  if (!first_of_each.empty()) sort_members(profile, &first_of_each);
   for (const uint16_t index : first_of_each) cores.cpus.push_back(of_core[profile.costs.core[index]]);
   cores.nodes = static_cast<uint32_t>(nodes.size());
   cores.caches = static_cast<uint32_t>(caches.size());

@@ -49,13 +49,7 @@ int nest(const Levels& levels, uint32_t n, Arena& arena, Nesting* out) {
   if (!out->sorted || !out->begin || !out->count) return -ENOMEM;
   // Two are in one group of a level if they are together in it and in all coarser ones, so that finer ones are always
   // inside. The clusters may cut across the levels found in the costs; then both cuts hold.
-  for (uint32_t v = 0; v < n; ++v) out->sorted[v] = static_cast<uint16_t>(v);
-  std::sort(out->sorted, out->sorted + n, [&](uint16_t a, uint16_t b) {
-    for (uint32_t i = levels.count; i-- > 0;) {
-      if (levels.level[i].of[a] != levels.level[i].of[b]) return levels.level[i].of[a] < levels.level[i].of[b];
-    }
-    return false;
-  });
+  sort_by_nearness(levels, n, out->sorted);
   for (uint32_t i = 0; i < levels.count; ++i) {
     uint16_t* const begin = out->begins(i);
     uint32_t groups = 0;

@@ -28,25 +28,11 @@ struct SpanningTree {
 
   bool complete() const { return nearest && order && length && sorted && both && outside; }
 
-  // By tiles: one of the two is read by columns.
-  void take_dearer(const TreeProblem& problem) {
-    constexpr uint32_t kTile = 16;
-    const uint32_t n = problem.n;
-    for (uint32_t above = 0; above < n; above += kTile) {
-      for (uint32_t left = above; left < n; left += kTile) {
-        for (uint32_t v = above; v < std::min(above + kTile, n); ++v) {
-          for (uint32_t c = left; c < std::min(left + kTile, n); ++c) {
-            const float dearer = std::max(problem.edge_of(v, c), problem.edge_of(c, v));
-            both[size_t{v} * n + c] = both[size_t{c} * n + v] = dearer;
-          }
-        }
-      }
-    }
-  }
-
   void grow(const TreeProblem& problem) {
     const uint32_t n = problem.n;
-    take_dearer(problem);
+    walk_by_tiles(n, [&](uint32_t v, uint32_t c) {
+      both[size_t{v} * n + c] = std::max(problem.edge_of(v, c), problem.edge_of(c, v));
+    });
     std::fill_n(length, n, HUGE_VALF);
     length[0] = -1;  // no edge, and sorted first
     for (uint32_t i = 0; i < n; ++i) outside[i] = static_cast<uint16_t>(i);
@@ -91,6 +77,16 @@ void list_members(const Grouping& grouping, uint32_t n, uint16_t* members, uint1
   for (uint32_t v = 0; v < n; ++v) members[first[grouping.of[v]]++] = static_cast<uint16_t>(v);
   for (uint32_t k = grouping.count; k > 0; --k) first[k] = first[k - 1];
   first[0] = 0;
+}
+
+void sort_by_nearness(const Levels& levels, uint32_t n, uint16_t* sorted) {
+  for (uint32_t v = 0; v < n; ++v) sorted[v] = static_cast<uint16_t>(v);
+  std::sort(sorted, sorted + n, [&](uint16_t a, uint16_t b) {
+    for (uint32_t i = levels.count; i-- > 0;) {
+      if (levels.level[i].of[a] != levels.level[i].of[b]) return levels.level[i].of[a] < levels.level[i].of[b];
+    }
+    return false;
+  });
 }
 
 int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {

@@ -26,6 +26,10 @@ struct Levels {
 // members[n], first[n + 1]: room of the caller.
 void list_members(const Grouping& grouping, uint32_t n, uint16_t* members, uint16_t* first);
 
+// The participants, neighbours near each other: those that are together in a group and in all coarser ones are one run.
+// sorted[n]: room of the caller.
+void sort_by_nearness(const Levels& levels, uint32_t n, uint16_t* sorted);
+
 // O(n^2). 0 or -ENOMEM, then nothing is left in the arena.
 int find_levels(const TreeProblem& problem, Arena& arena, Levels* out);
 

@@ -14,21 +14,12 @@ int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProb
     arena.rewind(start);
     return -ENOMEM;
   }
-  // By tiles: one of the two matrices is read by columns.
-  constexpr uint32_t kTile = 16;
-  for (uint32_t above = 0; above < n; above += kTile) {
-    for (uint32_t left = 0; left < n; left += kTile) {
-      for (uint32_t v = above; v < std::min(above + kTile, n); ++v) {
-        for (uint32_t c = left; c < std::min(left + kTile, n); ++c) {
-          const size_t down = costs.at(v, c), up = costs.at(c, v), at = size_t{v} * n + c;
-          busy[at] = direction == Direction::kBroadcast ? costs.send_busy[down] : costs.recv_busy[up];
-          // A sender is busy with a message at least until it has left: an edge shorter than that would be one for
-          // nobody.
-          edge[at] = std::max(direction == Direction::kBroadcast ? costs.hop[down] : costs.hop[up], busy[at]);
-        }
-      }
-    }
-  }
+  walk_by_tiles(n, [&](uint32_t v, uint32_t c) {
+    const size_t down = costs.at(v, c), up = costs.at(c, v), at = size_t{v} * n + c;
+    busy[at] = direction == Direction::kBroadcast ? costs.send_busy[down] : costs.recv_busy[up];
+    // A sender is busy with a message at least until it has left: an edge shorter than that would be one for nobody.
+    edge[at] = std::max(direction == Direction::kBroadcast ? costs.hop[down] : costs.hop[up], busy[at]);
+  });
   *out = TreeProblem{n, direction, edge, busy, costs.node, costs.llc};
   return 0;
 }

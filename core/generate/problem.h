@@ -24,6 +24,16 @@ namespace smelt {
 
 enum class Direction : uint8_t { kBroadcast, kReduce };
 
+// visit(row, column) for all of an n by n matrix, by tiles: for a walk that reads another one by columns.
+template <typename Visit>
+void walk_by_tiles(uint32_t n, Visit visit) {
+  constexpr uint32_t kTile = 16;
+  for (uint32_t above = 0; above < n; above += kTile)
+    for (uint32_t left = 0; left < n; left += kTile)
+      for (uint32_t row = above; row < std::min(above + kTile, n); ++row)
+        for (uint32_t column = left; column < std::min(left + kTile, n); ++column) visit(row, column);
+}
+
 struct TreeProblem {
   uint32_t n = 0;
   Direction direction = Direction::kBroadcast;
