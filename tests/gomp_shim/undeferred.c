@@ -234,14 +234,17 @@ int main(int argc, char** argv) {
         all[which]();
       }
     }
-    /* In explicit tasks, which others may take. */
+    /* In explicit tasks, which others may take. A group waits for what a case leaves behind, too: it counts in the variables that the
+     * next one resets, and a taskwait here would wait for the case alone. */
 #pragma omp parallel num_threads(2)
     {
 #pragma omp single
       for (int which = 0; which < kAll - 1; ++which) {
+#pragma omp taskgroup
+        {
 #pragma omp task firstprivate(which)
-        all[which]();
-#pragma omp taskwait
+          all[which]();
+        }
       }
     }
   }
