@@ -41,8 +41,8 @@
 // The model: tests/model_check/quiet.pml.
 //
 // Left to libgomp whole: (a) detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
-// target tasks; (b) task reductions, those of task loops among them, in a taskgroup of libgomp's own (it keeps the
-// private copies, by thread, under that group); (c) teams of one; (d) tasks made between barriers of which eight in a
+// target tasks; (b) tasks in a worksharing construct with `reduction(task, ...)` (those of taskgroups and task loops
+// with reductions are ours: task_reductions.cc); (c) teams of one; (d) tasks made between barriers of which eight in a
 // row were libgomp's (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region,
 // because tasks inherit it from their maker (those that wait then get the setting from before). The thread that has
 // made such a task makes no task of ours until its next barrier, and tasks made inside a body that libgomp runs are

@@ -434,7 +434,8 @@ void smelt::gomp::start_group(Position& position) {
     position.tasks_are_libgomps = true;
     return REAL(GOMP_taskgroup_start)();
   }
-  task->group = new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, {0}};
+  task->group =
+      new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, 0, {0}, nullptr, nullptr};
   note_unseen(position);
 }
 
@@ -454,6 +455,7 @@ void smelt::gomp::end_group(Position& position) {
     const InLibgomp inside(position);
     REAL(GOMP_taskgroup_end)();
   }
+  if (group->arrays != 0) end_reductions(position);  // after libgomp's tasks, which look there
   task.group = group->outer;
   note_unseen(position);
   put_back(team, group->block, position.thread);
@@ -533,11 +535,6 @@ void GOMP_taskgroup_end(void) {
   if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_end)();
   end_group(position);
-}
-
-void GOMP_taskgroup_reduction_register(uintptr_t* data) {
-  smelt_gomp_leave();
-  STOCK(GOMP_taskgroup_reduction_register)(data);
 }
 
 // The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.

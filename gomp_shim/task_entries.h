@@ -35,6 +35,11 @@ void make_task(const MakeCall& call, const void* caller);
 void start_group(Position& position);
 void end_group(Position& position);
 
+// Reductions in the group that the calling thread has just begun. False: it is none of ours.
+bool add_reductions(Position& position, uintptr_t* arrays);
+// That group's tasks are over.
+void end_reductions(Position& position);
+
 // GOMP_taskwait, by a thread that has made tasks in its region.
 void wait_for_children(Position& position, const void* caller);
 

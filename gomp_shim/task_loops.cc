@@ -12,8 +12,7 @@
 // where it does not wait for the loop, it leaves all to a task.
 //
 // Tasks one by one, as those of GOMP_task (own_tasks.h), are made where their arguments have constructors, which the
-// compiler has copied for each, and where they are final. A loop with reductions is libgomp's, and so is one wherever a
-// task of GOMP_task would be.
+// compiler has copied for each, and where they are final. A loop is libgomp's wherever a task of GOMP_task would be.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -140,17 +139,21 @@ bool run_own_loop(const TaskCall& task, unsigned flags, GompUll number, int prio
                   const void* caller) {
   static_assert(sizeof(T) == sizeof(GompUll));
   Position& position = smelt_gomp_position;
-  if ((flags & kReduction) || (number == 0 && (flags & kGrainsize)) || !makes_own(position, caller) ||
-      is_changed(position))
+  if ((number == 0 && (flags & kGrainsize)) || !makes_own(position, caller) || is_changed(position) ||
+      ((flags & kReduction) && lent_in(position)))
     return false;
   const bool up = std::is_signed_v<T> ? step > 0 : (flags & kUp) != 0;
   const GompUll iterations = iterations_of(start, end, step, up);
-  if (iterations == 0) return true;
+  if (iterations == 0) return (flags & kReduction) == 0;  // else libgomp tells the program that nothing was reduced
   const Loop loop{deal(iterations, number, flags, position.barrier->participants()), static_cast<GompUll>(start),
                   static_cast<GompUll>(step)};
   const bool deferred = (flags & kIf) != 0, grouped = (flags & kNogroup) == 0;
   const unsigned kept = (flags & (kUntied | kFinal | kMergeable)) | (priority ? kPriority : 0);
   if (grouped) start_group(position);
+  if (grouped && (flags & kReduction) != 0) {
+    auto* const arrays = static_cast<uintptr_t**>(task.data)[2];                             // behind the bounds
+    if (!add_reductions(position, arrays)) REAL(GOMP_taskgroup_reduction_register)(arrays);  // the group is libgomp's
+  }
   if (task.copy || (kept & (kFinal | kPriority)) != 0) {
     make_each(loop, {task, deferred, kept, nullptr, priority, nullptr}, caller);
   } else {

@@ -49,8 +49,11 @@ struct Group {
   Task* block;
   uint32_t runner;
   bool opened;                  // at libgomp, too
+  uint32_t arrays;              // of reductions: task_reductions.cc
   uint64_t made, ended;         // on the owner's thread
   std::atomic<int64_t> others;  // made - ended elsewhere
+  const uintptr_t* reductions;  // the first array
+  Group* other;                 // of TaskTeam::reducing
 };
 static_assert(sizeof(Group) <= sizeof(Task::room) && sizeof(DependTable) <= sizeof(Task::room) &&
               kDependBlockBytes <= sizeof(Task::room));
@@ -95,7 +98,9 @@ static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), 
 // Of all teams of a Region.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> most;                          // threads of the largest team so far
+  std::atomic<uint32_t> most;    // threads of the largest team so far
+  std::atomic<Group*> reducing;  // groups with reductions
+  std::atomic<bool> reducing_locked;
   alignas(kLineBytes) std::atomic<uint64_t> released;  // the last episode that was over without libgomp
   Worker workers[kMaxParticipants];
 };

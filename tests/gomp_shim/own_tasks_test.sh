@@ -33,6 +33,15 @@ for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" 
   "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
   check_under "task loops, $settings" 0 '^ok$' $settings "$programs/task_loops" 12 7
 done
+check "task reductions, stock" 0 '^ok$' "$programs/task_reductions"
+for seed in 1 2 3 4 5 6; do
+  check_under "task reductions, seed $seed" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_reductions" 8 $seed
+  grep -q '^ok$' "$output" || fails "task reductions, seed $seed, did not come to their end"
+done
+for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
+  "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
+  check_under "task reductions, $settings" 0 '^ok$' $settings "$programs/task_reductions" 4 7
+done
 right=$shim
 # Children that are taken for the task's around; an undeferred task whose end is never noticed.
 for fault in unadopted unsettled; do
@@ -43,6 +52,12 @@ for fault in unadopted unsettled; do
     passes "$fault is noticed"
   fi
 done
+shim=$programs/libsmelt_gomp_planted_unlisted.so
+if timeout 20 env LD_PRELOAD="$shim" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_reductions" >"$output" 2>&1; then
+  fails "unlisted is not noticed"
+else
+  passes "unlisted is noticed"
+fi
 shim=$right
 check "C++, stock" 0 '^ok$' "$programs/own_tasks_cxx"
 check_under "C++" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks_cxx"

@@ -234,8 +234,8 @@ int main(int argc, char** argv) {
         all[which]();
       }
     }
-    /* In explicit tasks, which others may take. A group waits for what a case leaves behind, too: it counts in the variables that the
-     * next one resets, and a taskwait here would wait for the case alone. */
+    /* In explicit tasks, which others may take. A group waits for what a case leaves behind, too, which counts in the
+     * variables that the next one resets; a taskwait here would wait for the case alone. */
 #pragma omp parallel num_threads(2)
     {
 #pragma omp single
