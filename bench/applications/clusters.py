@@ -1,0 +1,13 @@
+"""scikit-learn's k-means on made-up points: short parallel loops with sums. clusters.py"""
+import time
+
+import numpy
+import sklearn.cluster
+
+numbers = numpy.random.default_rng(3)
+points = numbers.random((20_000, 8))
+begin = time.monotonic()
+model = sklearn.cluster.KMeans(n_clusters=16, init=points[:16], n_init=1, max_iter=300, tol=0, algorithm="lloyd")
+model.fit(points)
+print("seconds", time.monotonic() - begin)
+print("rounds", model.n_iter_, "inertia", round(model.inertia_, 6))
