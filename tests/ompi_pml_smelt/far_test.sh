@@ -33,7 +33,8 @@ sample() {
     grep -q listening "$work/listen" || ! kill -0 $listener 2>/dev/null && break
     sleep 0.3
   done
-  XDG_CACHE_HOME=$work/cache "$work/enter" 2 "$smelt" network sample --seconds 1 --quiet 10.78.0.1 >"$work/sample" 2>&1 || return 1
+  XDG_CACHE_HOME=$work/cache "$work/enter" 2 "$smelt" network sample --seconds 1 --quiet 10.78.0.1 >"$work/sample" 2>&1 ||
+    { kill $listener 2>/dev/null; return 1; }
   wait $listener
 }
 if ! sample; then
