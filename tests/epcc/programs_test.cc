@@ -101,7 +101,7 @@ TEST(Syncbench, ChoosesKernelsByLooseNames) {
   expect_refused("SYNCBENCH", {"--array-size", "3"});  // an option of arraybench
 }
 
-// The least sample of what is measured under this name: "... Min ..." and the figures stand below "Computing NAME time".
+// The least sample of what is measured under this name: "... Min ..." and the figures stand below its "Computing ...".
 double least_of(const std::string& out, const std::string& name) {
   const auto printed = lines(out);
   for (size_t i = 0; i + 3 < printed.size(); i++)
@@ -112,8 +112,8 @@ double least_of(const std::string& out, const std::string& name) {
   return 0;
 }
 
-// The delay is really there: a hundred times the delay makes the reference at least ten times as long. Neighbours on the
-// CPUs make a sample longer, never shorter, so that of nine the least is not theirs, as a mean would be.
+// The delay is really there: a hundred times the delay makes the reference at least ten times as long. Neighbours on
+// the CPUs make a sample longer, never shorter, so that of nine the least is not theirs, as a mean would be.
 TEST(Syncbench, DelayIsNotOptimisedAway) {
   const auto time_of = [](const char* delay) {
     const Finished measured = run(
@@ -144,8 +144,8 @@ TEST(Schedbench, WordsNameKernelsOfEveryChunk) {
   EXPECT_EQ(named("triangle_static"), std::vector<std::string>{"TRIANGLE STATIC"});
 }
 
-// A repetition is a loop of 128 delays for every thread: a delay of 1 us makes it last 128 us at the least, and half of the
-// work would last 64. (Between the two, since the CPU may be faster now than when the delay was calibrated.) Under
+// A repetition is a loop of 128 delays for every thread: a delay of 1 us makes it last 128 us at the least, and half of
+// the work would last 64. (Between the two, since the CPU may be faster now than when the delay was calibrated.) Under
 // --over static the reference is another loop, which ends with a barrier.
 TEST(Schedbench, EveryThreadHasItsShareOfDelays) {
   const auto run_over = [](const char* over) {

@@ -413,8 +413,8 @@ static void turns(int threads) {
   CHECK(next == all);
 }
 
-// A thread that comes late finds that others have run most of the loop: it comes when they have, or, since a share that was
-// kept for it would be waited for in vain, after ten seconds.
+// A thread that comes late finds that others have run most of the loop: it comes when they have, or, since a share that
+// was kept for it would be waited for in vain, after ten seconds.
 static void comes_late(void) {
   int begun = 0, ran = 0;
 #pragma omp parallel num_threads(2)
