@@ -74,14 +74,17 @@ static double time_of(epcc_loop loop, unsigned long repetitions) {
   return now_us() - start;
 }
 
-/* The least of a few batches: a delay can only be made longer by others, never shorter. */
-static double shortest_delay_us(void) {
-  enum { kBatches = 7, kCalls = 500 };
+/* The least of many batches: a delay can only be made longer by others, never shorter. A batch is short beside a time
+ * slice, or on busy CPUs none would be undisturbed and the delay would come out several times too short. */
+static double shortest_delay_us(double delay_time_us) {
+  enum { kBatches = 50 };
+  static const double kBatch_us = 20;
+  const int calls = delay_time_us < kBatch_us ? (int)ceil(fmin(kBatch_us / delay_time_us, 500)) : 1;
   double least = HUGE_VAL;
   for (int batch = 0; batch < kBatches; batch++) {
     const double start = now_us();
-    for (int call = 0; call < kCalls; call++) epcc_delay();
-    const double each = (now_us() - start) / kCalls;
+    for (int call = 0; call < calls; call++) epcc_delay();
+    const double each = (now_us() - start) / calls;
     if (each < least) least = each;
   }
   return least;
@@ -89,12 +92,12 @@ static double shortest_delay_us(void) {
 
 static bool calibrate_delay(double delay_time_us) {
   delay_length = 1;
-  while (shortest_delay_us() < delay_time_us) {
+  while (shortest_delay_us(delay_time_us) < delay_time_us) {
     if (delay_length > 1000000000ul) return false;
     delay_length *= 2;
   }
   for (int step = 0; step < 3; step++) { /* the doubling overshot by up to two: go back in proportion */
-    const double scaled = (double)delay_length * delay_time_us / shortest_delay_us();
+    const double scaled = (double)delay_length * delay_time_us / shortest_delay_us(delay_time_us);
     delay_length = scaled < 1 ? 1 : (unsigned long)(scaled + 0.5);
   }
   return true;

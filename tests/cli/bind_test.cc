@@ -129,7 +129,9 @@ TEST(Bind, MpirunPutsRanksThere) {
   for (const char* const policy : {"close", "spread"}) {
     const Outcome said = run_bound(binding_of(policy, cores, {"mpirun", "-n", "2", "true"}, 1), "/bin/sh",
                                    {"-c", "mpirun --report-bindings -n 2 true"},
-                                   {{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"}});
+                                   {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                    {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                    {"OMPI_MCA_orte_tmpdir_base", scratch()}});  // not where other jobs clean up
     EXPECT_EQ(said.code, 0) << said.err;
     const std::string all = said.out + said.err;
     const size_t first = all.find("bound to");

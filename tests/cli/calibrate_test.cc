@@ -283,9 +283,9 @@ TEST(Calibrate, EndsInTimeBesideMuchLoad) {
   const json report = outcome.json();
   std::printf("%.1f s, ended early: %s, %s\n", seconds, report["ended_early"].dump().c_str(),
               report["remarks"].dump().c_str());
-  EXPECT_EQ(report["ended_early"], report["seconds"].get<double>() >= 4)
-      << "no figure of an idle machine beside this load";
+  // It may also be done a moment after the limit, where that is not looked at any more.
   if (report["ended_early"] == true) {
+    EXPECT_GE(report["seconds"].get<double>(), 4) << "no figure of an idle machine beside this load";
     EXPECT_NE(report["remarks"].dump().find("ended at its limit"), std::string::npos) << report["remarks"];
   }
   expect_whole(here);
@@ -599,11 +599,11 @@ TEST(CalibrateCheck, ComparesEachClassWithTheProfile) {
   }
   if (report["classes"].empty()) return;
 
-  // A machine that has become ten times as fast.
+  // A machine that has become a hundred times as fast: a virtual one may have become ten times as slow meanwhile.
   json profile = json::parse(run({{"profile", "export"}, here}).out);
   for (json& row : profile["hop"])
-    for (json& hop : row) hop = hop.get<double>() * 10;
-  for (json& row : profile["classes"]) row["hop"] = row["hop"].get<double>() * 10;
+    for (json& hop : row) hop = hop.get<double>() * 100;
+  for (json& row : profile["classes"]) row["hop"] = row["hop"].get<double>() * 100;
   ASSERT_EQ(run({{"profile", "import", write_file("slow.json", profile.dump()), "--replace"}, here}).code, 0);
   const Outcome changed = run({{"calibrate", "--check", "--json"}, here});
   EXPECT_EQ(changed.code, 1) << changed.out << changed.err;

@@ -86,8 +86,14 @@ TEST(Fit, OfThisPlace) {
   const Outcome fitted = threads({"--fit"}, {});
   EXPECT_GE(std::atoi(fitted.out.c_str()), 1) << fitted.err;
   EXPECT_NE(fitted.err.find("smelt: --fit: "), std::string::npos) << fitted.err;
-  EXPECT_EQ(threads({}, {{"SMELT_FIT", "1"}}).out, fitted.out);
-  EXPECT_EQ(threads({"--fit"}, {{"OMP_NUM_THREADS", "100000"}}).out, fitted.out);
+  // Where a quota is shared, the others may want more or less by then.
+  for (const Outcome& again :
+       {threads({}, {{"SMELT_FIT", "1"}}), threads({"--fit"}, {{"OMP_NUM_THREADS", "100000"}})}) {
+    if ((fitted.err + again.err).find("others in the group") == std::string::npos)
+      EXPECT_EQ(again.out, fitted.out);
+    else
+      EXPECT_GE(std::atoi(again.out.c_str()), 1) << again.err;
+  }
   EXPECT_EQ(threads({"--fit"}, {{"OMP_NUM_THREADS", "1"}}).out, "1\n");
   EXPECT_EQ(threads({"--fit", "--stock"}, {}).out, "none\n");
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -100,13 +101,25 @@ TEST(Syncbench, ChoosesKernelsByLooseNames) {
   expect_refused("SYNCBENCH", {"--array-size", "3"});  // an option of arraybench
 }
 
-// The delay is really there: a hundred times the delay makes the reference at least ten times as long.
+// The least sample of what is measured under this name: "... Min ..." and the figures stand below its "Computing ...".
+double least_of(const std::string& out, const std::string& name) {
+  const auto printed = lines(out);
+  for (size_t i = 0; i + 3 < printed.size(); i++)
+    if (printed[i].starts_with("Computing " + name + " time ")) {
+      double size, mean, least;
+      return std::sscanf(printed[i + 3].c_str(), "%lf %lf %lf", &size, &mean, &least) == 3 ? least : 0;
+    }
+  return 0;
+}
+
+// The delay is really there: a hundred times the delay makes the reference at least ten times as long. Neighbours on
+// the CPUs make a sample longer, never shorter, so that of nine the least is not theirs, as a mean would be.
 TEST(Syncbench, DelayIsNotOptimisedAway) {
   const auto time_of = [](const char* delay) {
-    const Finished measured = run("SYNCBENCH", quick({"--kernels", "single", "--delay-time", delay}));
+    const Finished measured = run(
+        "SYNCBENCH", {"--kernels", "critical", "--delay-time", delay, "--test-time", "50", "--outer-repetitions", "9"});
     EXPECT_TRUE(measured.ok) << measured.failure;
-    const size_t at = measured.out.find("reference time 1 time     = ");
-    return at == std::string::npos ? 0.0 : std::atof(measured.out.c_str() + at + 28);
+    return least_of(measured.out, "reference time 1");
   };
   const double brief = time_of("0.1"), extended = time_of("10");
   EXPECT_GT(brief, 0.02);
@@ -131,7 +144,8 @@ TEST(Schedbench, WordsNameKernelsOfEveryChunk) {
   EXPECT_EQ(named("triangle_static"), std::vector<std::string>{"TRIANGLE STATIC"});
 }
 
-// A repetition is a loop of 128 delays for every thread: a delay of 1 us makes it last 128 us at the least. Under
+// A repetition is a loop of 128 delays for every thread: a delay of 1 us makes it last 128 us at the least, and half of
+// the work would last 64. (Between the two, since the CPU may be faster now than when the delay was calibrated.) Under
 // --over static the reference is another loop, which ends with a barrier.
 TEST(Schedbench, EveryThreadHasItsShareOfDelays) {
   const auto run_over = [](const char* over) {
@@ -144,7 +158,7 @@ TEST(Schedbench, EveryThreadHasItsShareOfDelays) {
   for (const auto& out : {alone, loop}) {
     const Output output = parse_output(out);
     ASSERT_EQ(output.kernels.size(), 2u);
-    for (const Figures& figures : output.kernels) EXPECT_GT(figures.time, 100) << figures.kernel;
+    for (const Figures& figures : output.kernels) EXPECT_GT(figures.time, 90) << figures.kernel << '\n' << out;
   }
   EXPECT_NE(alone.find("reference time 1 time"), std::string::npos);
   EXPECT_EQ(alone.find("reference time 3 time"), std::string::npos);

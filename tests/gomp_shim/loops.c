@@ -413,14 +413,21 @@ static void turns(int threads) {
   CHECK(next == all);
 }
 
-// A thread that comes late finds that others have run most of the loop.
+// A thread that comes late finds that others have run most of the loop: it comes when they have, or, since a share that
+// was kept for it would be waited for in vain, after ten seconds.
 static void comes_late(void) {
-  int ran = 0;
+  int begun = 0, ran = 0;
 #pragma omp parallel num_threads(2)
   {
-    if (omp_get_thread_num() == 1) nanosleep(&(struct timespec){0, 100000000}, NULL);
+    if (omp_get_thread_num() == 1)
+      for (const double start = omp_get_wtime();
+           __atomic_load_n(&begun, __ATOMIC_RELAXED) < 800 && omp_get_wtime() - start < 10;)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
 #pragma omp for schedule(dynamic)
-    for (long i = 0; i < 1000; ++i) ran += omp_get_thread_num() == 1;
+    for (long i = 0; i < 1000; ++i) {
+      __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+      ran += omp_get_thread_num() == 1;
+    }
   }
   CHECK(ran < 250);
 }

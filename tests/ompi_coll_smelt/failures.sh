@@ -35,10 +35,10 @@ fi
 
 # --- jobs that die leave nothing
 
-# Files that Smelt might leave, not those of other tests; and processes of the program that are still there after five seconds.
+# Files that Smelt might leave, not those of other tests; and processes of the program that are still there after half a minute.
 named_files() { find /dev/shm /tmp "$scratch/session" -maxdepth 1 -name '*smelt*' ! -name 'smelt-test-*' -user "$(id -u)" 2>/dev/null | sort; }
 gone() {
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
+  for _ in $(seq 60); do
     pgrep -f "^$programs/crash" >/dev/null || return 0
     sleep 0.5
   done

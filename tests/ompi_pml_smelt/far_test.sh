@@ -29,11 +29,12 @@ fi
 sample() {
   XDG_CACHE_HOME=$work/other "$work/enter" 1 "$smelt" network listen >"$work/listen" 2>&1 &
   listener=$!
-  for try in 1 2 3 4 5 6 7 8 9 10; do
-    grep -q listening "$work/listen" && break
+  for try in $(seq 100); do
+    grep -q listening "$work/listen" || ! kill -0 $listener 2>/dev/null && break
     sleep 0.3
   done
-  XDG_CACHE_HOME=$work/cache "$work/enter" 2 "$smelt" network sample --seconds 1 --quiet 10.78.0.1 >"$work/sample" 2>&1 || return 1
+  XDG_CACHE_HOME=$work/cache "$work/enter" 2 "$smelt" network sample --seconds 1 --quiet 10.78.0.1 >"$work/sample" 2>&1 ||
+    { kill $listener 2>/dev/null; return 1; }
   wait $listener
 }
 if ! sample; then

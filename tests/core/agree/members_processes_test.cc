@@ -138,7 +138,8 @@ TEST_F(MembersOfProcesses, StoppedOnesAreTakenOutAndComeAgain) {
   Diaries diaries;
   smelt_member_ticket ticket;
   constexpr size_t kLimit = 60;
-  const Membership membership = for_processes(3, 32, kLimit, &ticket, kShort);
+  // On a busy machine the first one is late, too, but never by so much.
+  const Membership membership = for_processes(3, 32, kLimit, &ticket, 5 * kShort);
   const Member first = join(membership);
   ASSERT_TRUE(first);
   Writer writer{first.get(), diaries.fresh(), kLimit};

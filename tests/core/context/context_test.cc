@@ -730,7 +730,7 @@ TEST(Processes, WhoIsKilledTimesOut) {
   const Seat seat(made);
   const pid_t good = in_another_process([&] {
     smelt_seat* own = nullptr;
-    if (smelt_seat_attach(&ticket, 1, kShort * 10, &own) != 0) return 3;
+    if (smelt_seat_attach(&ticket, 1, kShort * 50, &own) != 0) return 3;
     for (int i = 0; i < 100; ++i) {
       const int error = smelt_seat_barrier(own);
       if (error != 0) return error == -ETIMEDOUT ? 0 : 1;

@@ -49,9 +49,9 @@ TEST_F(Two, PingPongTakesAPlausibleTime) {
 }
 
 TEST_F(Two, ReadingAReadyLineIsCheaperThanAHop) {
-  // On a busy machine one attempt may go wrong; three in a row do not.
+  // On a busy machine one attempt may go wrong; ten in a row do not.
   bool plausible = false;
-  for (int attempt = 0; attempt < 3 && !plausible; ++attempt) {
+  for (int attempt = 0; attempt < 10 && !plausible; ++attempt) {
     const PairCost cost = measure_pair(a, b);
     EXPECT_EQ(cost.hops.size(), 16u);
     double hop = 1e9;
