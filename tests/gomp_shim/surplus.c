@@ -315,13 +315,15 @@ static void own(void) {
 }
 
 /* Are they user-level threads? As many kernel threads behind a barrier as there are CPUs: in some region, since on a
- * loaded machine the watchdog may give more of them. */
+ * loaded machine the watchdog may give more of them. A hundred regions can be over before such a moment is: later ones
+ * wait. */
 static void user_level(void) {
   static long kernel[kMost];
   cpu_set_t cpus;
   sched_getaffinity(0, sizeof cpus, &cpus);
   int least = kMost;
-  for (int round = 0; round < 100 && least != CPU_COUNT(&cpus); ++round) {
+  for (int round = 0; round < 150 && least != CPU_COUNT(&cpus); ++round) {
+    if (round >= 50) usleep(20000);
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp barrier
