@@ -46,7 +46,7 @@ aside "SMELT_KMP=0" 'SMELT_KMP=0' SMELT_KMP=0 "$programs/constructs"
 aside "KMP_TASKING" 'KMP_TASKING is set' KMP_TASKING=0 "$programs/constructs"
 aside "KMP_CONSISTENCY_CHECK" 'KMP_CONSISTENCY_CHECK is set' KMP_CONSISTENCY_CHECK=all "$programs/constructs"
 # Ubuntu 24.04 links its libomp so that no tool is found in the program (-Bsymbolic-functions); then there is nothing to step aside for.
-if OMP_TOOL_VERBOSE_INIT=stdout "$programs/tool" 2>/dev/null | grep -q 'current address space\.\.\. Failed'; then
+if OMP_TOOL_VERBOSE_INIT=stderr "$programs/tool" 2>&1 | grep -q 'current address space\.\.\. Failed'; then
   skips "an OMPT tool: this libomp finds none in a program"
 else
   check "an OMPT tool, stock" 0 '^ok$' "$programs/tool"
