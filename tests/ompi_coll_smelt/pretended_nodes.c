@@ -45,8 +45,8 @@ int mca_coll_base_comm_select(ompi_communicator_t *comm) {
   return next(comm);
 }
 
-// Ubuntu 24.04 links its libmpi -Bsymbolic-functions: it calls its own function above. But components ask this, being
-// offered a communicator, from outside.
+// Ubuntu 24.04 and 26.04 link libmpi -Bsymbolic-functions: it calls its own function above. But this is asked from
+// outside, by components that are offered a communicator.
 bool ompi_group_have_remote_peers(ompi_group_t *group) {
   static bool (*next)(ompi_group_t *);
   move_ranks();
