@@ -3,7 +3,7 @@
 // For every round, for every kernel, the sides run directly one after the other, each in an mpirun of its own over all
 // sizes; every second round in the opposite order, so that a slow drift of the machine favours nobody. Where the
 // machine moved between near and far under more than a quarter of a round's sizes, that kernel is run once more; all is
-// kept.
+// kept. With Request::together an mpirun has all kernels, until one of them fails.
 #pragma once
 
 #include <string>

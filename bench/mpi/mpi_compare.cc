@@ -102,7 +102,7 @@ void describe_options(CLI::App& app, Arguments& a) {
   app.add_option("--mpirun", r.open_mpi.mpirun, "of Open MPI (default: mpirun.openmpi, else mpirun)");
   app.add_option("--open-mpi", a.open_mpi, "where another Open MPI is installed, for the sides beside Smelt's");
   app.add_option("--mpich", a.mpich, "where MPICH is installed (default: the mpirun.mpich and mpicc.mpich of PATH)");
-  app.add_flag("--quick", a.quick, "shorter runs, fewer rounds, kernels and sizes: the whole table within a minute");
+  app.add_flag("--quick", a.quick, "shorter and fewer runs, fewer kernels and sizes: the whole table within a minute");
   app.add_option("--json", a.json, "write JSON to this file as well: rows, and every round");
 }
 
@@ -131,6 +131,7 @@ void complete(const CLI::App& app, Arguments& a, const smelt::Machine& machine, 
   r.bind = !a.no_bind;
   r.verify = !a.no_verify;
   if (a.quick) {
+    r.together = true;
     if (app.count("--rounds") == 0) r.rounds = 3;
     if (app.count("--batch-ms") == 0) r.batch_ms = 2;
     if (app.count("--batches") == 0) r.batches = 3;

@@ -154,6 +154,10 @@ Environment common_environment() {
     environment.set("OMPI_ALLOW_RUN_AS_ROOT", "1");
     environment.set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   }
+  // From 6.0 on, btl/ofi sleeps for a second when it finds no fabric: a minute of a table whose ranks share a node.
+  const bool chosen =
+      std::ranges::any_of(entries, [](const std::string& entry) { return entry.starts_with("OMPI_MCA_btl="); });
+  if (SMELT_OPEN_MPI_MAJOR >= 6 && !chosen) environment.set("OMPI_MCA_btl", "^ofi");
   return environment;
 }
 

@@ -33,6 +33,7 @@ struct Request {
   int batches = 5;
   double skew_ns = 0;
   bool strict = false;     // with a barrier after each call
+  bool together = false;   // all kernels in one mpirun: where starting takes longer than measuring
   double timeout_s = 120;  // of one run
   bool bind = true;
   bool verify = true;

@@ -142,6 +142,28 @@ TEST(MpiCompare, StockSidesGiveTableAndJson) {
     for (const Json& side : cell.at("sides")) EXPECT_TRUE(side.at("verified"));
 }
 
+// With --quick all kernels share an mpirun, until one fails.
+TEST(MpiCompare, AKernelThatFailsIsNamedAndTheOthersStay) {
+  if (!has_mpirun()) GTEST_SKIP() << "no mpirun";
+  const File file;
+  const Directory directory;
+  const std::string mpirun = directory.path / "mpirun";
+  std::ofstream(mpirun) << "#!/bin/sh\nWRONG=reduce exec " << find_program({"mpirun.openmpi", "mpirun"})
+                        << " -x WRONG -x LD_PRELOAD=" << program("MPI_WRONG") << " \"$@\"\n";
+  std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+  const Finished compared =
+      run("MPI_COMPARE", {"--quick", "--sides", "tuned", "--mpirun", mpirun, "--kernels", "bcast,reduce,barrier",
+                          "--sizes", "64", "--batch-ms", "0.2", "--rounds", "2", "--json", file.path});
+  ASSERT_TRUE(compared.ok) << compared.failure << compared.err;
+  const Json json = file.json();
+  ASSERT_EQ(json.at("failures").size(), 1u) << compared.out;
+  EXPECT_EQ(json.at("failures").at(0).at("kernel"), "reduce");
+  std::vector<std::string> kernels;
+  for (const Json& row : json.at("rows")) kernels.push_back(row.at("kernel"));
+  EXPECT_EQ(kernels, (std::vector<std::string>{"bcast", "barrier"})) << compared.out;
+  for (const Json& row : json.at("rows")) EXPECT_GE(row.at("rounds"), 2) << compared.out;
+}
+
 // Of all sides those that are not there, or do not want this machine, are named with the reason.
 TEST(MpiCompare, AllSides) {
   if (!has_mpirun()) GTEST_SKIP() << "no mpirun";

@@ -315,13 +315,15 @@ static void own(void) {
 }
 
 /* Are they user-level threads? As many kernel threads behind a barrier as there are CPUs: in some region, since on a
- * loaded machine the watchdog may give more of them, or one of them may come too late to run any. */
+ * loaded machine the watchdog may give more of them, or one of them may come too late to run any. A hundred regions can
+ * be over before such a moment is: later ones wait. */
 static void user_level(void) {
   static long kernel[kMost];
   cpu_set_t cpus;
   sched_getaffinity(0, sizeof cpus, &cpus);
   int as_many = 0;
-  for (int round = 0; round < 200 && !as_many; ++round) {
+  for (int round = 0; round < 150 && !as_many; ++round) {
+    if (round >= 50) usleep(20000);
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp barrier

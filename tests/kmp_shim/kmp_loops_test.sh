@@ -42,7 +42,10 @@ for seed in 1 2 3; do
   grep -q '^ok$' "$output" || fails "seed $seed did not come to its end"
 done
 check "random loops, far" 0 '^ok$' env $(large) $short "$clang_programs/loops" 40 4
-for what in child late turns; do check_under "loops: $what" 0 '^ok$' SMELT_CPUS=64 $short "$clang_programs/loops" $what; done
+# Here nothing is pretended. With its affinity disabled libomp fails in a child of fork, without any shim (18 and 22).
+for what in child late turns; do
+  check_under "loops: $what" 0 '^ok$' SMELT_CPUS=64 $short env -u KMP_AFFINITY "$clang_programs/loops" $what
+done
 same own "in order where that is asked for" $(small) $short KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE=true SMELT_STATS=1 "$clang_programs/dispatch" own
 guided=$(grep -c ' guided' "$output") all=$(sed -n 's/.*; \([0-9]*\) dynamic loops.*/\1/p' "$output")
 { [ "${all:-0}" -ge "$guided" ] && [ "$all" -lt $((guided + 200)) ]; } || fails "${all:-no} loops are ours, where $guided are guided"

@@ -45,8 +45,13 @@ aside "cancellation on" 'OMP_CANCELLATION is on' OMP_CANCELLATION=true "$program
 aside "SMELT_KMP=0" 'SMELT_KMP=0' SMELT_KMP=0 "$programs/constructs"
 aside "KMP_TASKING" 'KMP_TASKING is set' KMP_TASKING=0 "$programs/constructs"
 aside "KMP_CONSISTENCY_CHECK" 'KMP_CONSISTENCY_CHECK is set' KMP_CONSISTENCY_CHECK=all "$programs/constructs"
-check "an OMPT tool, stock" 0 '^ok$' "$programs/tool"
-aside "an OMPT tool" 'an OMPT tool watches' OMP_TOOL=enabled "$programs/tool"
+# Ubuntu 24.04 links its libomp so that no tool is found in the program (-Bsymbolic-functions); then there is nothing to step aside for.
+if OMP_TOOL_VERBOSE_INIT=stderr "$programs/tool" 2>&1 | grep -q 'current address space\.\.\. Failed'; then
+  skips "an OMPT tool: this libomp finds none in a program"
+else
+  check "an OMPT tool, stock" 0 '^ok$' "$programs/tool"
+  aside "an OMPT tool" 'an OMPT tool watches' OMP_TOOL=enabled "$programs/tool"
+fi
 check_under "no tool, but one could be" 0 "$taken" SMELT_VERBOSE=1 OMP_TOOL=disabled "$programs/constructs" 2 3
 
 # Both shims, as smelt run preloads them: each serves its own runtime.

@@ -57,6 +57,13 @@ mpi() {
   shift 4
   check "$mpi_name" "$mpi_status" "$mpi_pattern" mpirun -n "$ranks" "$@"
 }
+# same_sum NAME RANKS ...: same_bits --light, whose checksum must be that of the first such call since first_sum was emptied.
+same_sum() {
+  ok "$@" || return
+  sum=$(sed -n 's/^checksum //p' "$output")
+  [ -n "$first_sum" ] || first_sum=$sum
+  if [ "$sum" != "$first_sum" ]; then fail "$1: checksum $sum instead of $first_sum"; fi
+}
 
 # --- every program at every number of ranks
 

@@ -10,6 +10,7 @@
 
 #include "mpi.h"
 #include "ompi/communicator/communicator.h"
+#include "ompi/group/group.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/proc/proc.h"
 
@@ -42,6 +43,15 @@ int mca_coll_base_comm_select(ompi_communicator_t *comm) {
     if (!next) return OMPI_ERROR;
   }
   return next(comm);
+}
+
+// Ubuntu 24.04 and 26.04 link libmpi -Bsymbolic-functions: it calls its own function above. But this is asked from
+// outside, by components that are offered a communicator.
+bool ompi_group_have_remote_peers(ompi_group_t *group) {
+  static bool (*next)(ompi_group_t *);
+  move_ranks();
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "ompi_group_have_remote_peers");
+  return next && next(group);
 }
 
 int MPI_Get_processor_name(char *name, int *length) {

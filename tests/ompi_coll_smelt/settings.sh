@@ -67,13 +67,6 @@ grep -q '^ok$' "$output" || fail "unknown pattern: the program did not go on"
 # --- forced methods: right results, and the same bits by each
 
 first_sum=
-# same_sum NAME RANKS ...: same_bits --light, whose checksum must be that of the first such call.
-same_sum() {
-  ok "$@" || return
-  sum=$(sed -n 's/^checksum //p' "$output")
-  [ -n "$first_sum" ] || first_sum=$sum
-  if [ "$sum" != "$first_sum" ]; then fail "$1: checksum $sum instead of $first_sum"; fi
-}
 for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 SMELT_COPY_LIMIT=1000000000 \
   SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64; do
   ok "$method: served" 3 -x $method counters used
