@@ -98,9 +98,9 @@ struct Region : RegionRecord, Habits {
 // and writes it, at these offsets. A region that calls itself is handed on inside, too.
 struct HandedOn {
   uint32_t open = 0;  // 1: outermost regions are handed on; 0: the stub hands nothing on
-  // By the num_threads clause of the next region; every region clears it. libomp has been told where several threads are
-  // to run an outermost region (`open`); else it is told when it is to run the region. A region of one it does not run,
-  // and it would keep the number for the next.
+  // By the num_threads clause of the next region; every region clears it. libomp has been told where several threads
+  // are to run an outermost region (`open`); else it is told when it is to run the region. A region of one it does not
+  // run, and it would keep the number for the next.
   alignas(8) uint32_t pushed = 0;
   uint32_t clause = 0;                       // the next region has a clause that no hot team obeys (hot_team.h)
   KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly

@@ -1,5 +1,5 @@
-// Regions of one thread: by a clause, by the settings, because no further level may be active. Inside, everything is as in
-// a region of one of libomp's, and what a clause has announced is its own region's alone, whatever comes between.
+// Regions of one thread: by a clause, by the settings, because no further level may be active. Inside, everything is as
+// in a region of one of libomp's, and what a clause has announced is its own region's alone, whatever comes between.
 #include <omp.h>
 
 #include "../gomp_shim/check.h"
