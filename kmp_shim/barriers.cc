@@ -16,12 +16,21 @@
 #include "real.h"
 #include "region.h"
 
+SHORTCUT(__kmpc_barrier);
+
 namespace smelt::kmp {
 namespace {
 
 // Passes the next barrier of the region.
 inline void pass(Position& at, KmpIdent* where, KmpThread gtid) {
   openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
+}
+
+[[gnu::noinline]] void pass_in_region(KmpIdent* where, KmpThread gtid) {
+  Position& at = position;
+  if (!served(at, __builtin_return_address(0))) [[unlikely]]
+    return BY_SHORTCUT(__kmpc_barrier)(where, gtid);
+  pass(at, where, gtid);
 }
 
 }  // namespace
@@ -31,13 +40,17 @@ using namespace smelt::kmp;
 
 extern "C" {
 
+void smelt_kmp_long___kmpc_barrier(KmpIdent* where, KmpThread gtid) {
+  leave_for_barrier(gtid);
+  STRAIGHT(__kmpc_barrier)(where, known_as(gtid));
+}
+
+// Outside it costs as little as there: both ways end in jumps, and save no register before them.
 void __kmpc_barrier(KmpIdent* where, KmpThread gtid) {
-  Position& at = position;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
-    leave_for_barrier(gtid);
-    return STRAIGHT(__kmpc_barrier)(where, known_as(gtid));
-  }
-  pass(at, where, gtid);
+  const Position& at = position;
+  if (at.barrier || at.word || smelt_kmp_handed_on.last) [[likely]]
+    return pass_in_region(where, gtid);
+  BY_SHORTCUT(__kmpc_barrier)(where, gtid);
 }
 
 // didit: this thread ran the block, and its data are to be copied to all others.

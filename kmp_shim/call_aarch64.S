@@ -97,35 +97,21 @@ __kmpc_fork_call:
         ubfx    x17, x2, #4, #5                 // of the function
         add     x17, x16, x17, lsl #3
         ldr     w15, [x16]                      // .open
-        cmp     w15, #2
-        b.eq    5f
-        ldr     x17, [x17, #24]                 // .functions[]
+        ldr     x17, [x17, #32]                 // .functions[]
         cmp     x17, x2
         b.ne    1f
         cbz     w15, 1f
-        adrp    x17, smelt_openmp_several
-        ldrb    w17, [x17, :lo12:smelt_openmp_several]
-        cbnz    w17, 1f
-        ldr     x17, [x16, #16]                 // .regions; nobody else writes it
-        ldr     x15, [x17]
-        add     x15, x15, #1
-        str     x15, [x17]
-        str     wzr, [x16, #4]                  // .pushed
-        str     x2, [x16, #8]                   // .last
-        b       4f
-5:      ldr     x17, [x17, #280]                // .functions[32 + ...]
-        cmp     x17, x2
-        b.ne    1f
-        adrp    x17, smelt_openmp_several
-        ldrb    w17, [x17, :lo12:smelt_openmp_several]
-        cbnz    w17, 1f
-        ldr     x17, [x16, #16]
-        ldr     x15, [x17]
-        tst     x15, #1023                      // time to look again?
+        ldr     w15, [x16, #8]                  // .pushed
+        cmp     w15, #1
         b.eq    1f
+        adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 1f
+        ldr     x17, [x16, #24]                 // .regions; nobody else writes it
+        ldr     x15, [x17]
         add     x15, x15, #1
         str     x15, [x17]
-        str     wzr, [x16, #4]
+        stp     xzr, x2, [x16, #8]              // .pushed, .clause; .last
         b       4f
 3:      adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
@@ -137,7 +123,13 @@ __kmpc_fork_call:
         adrp    x17, :gottprel:smelt_kmp_handed_on
         ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
         add     x16, x16, x17
-        str     wzr, [x16, #4]                  // .pushed
+        ldr     w15, [x16, #8]                  // .pushed
+        cmp     w15, #1
+        b.eq    1f
+        b.lo    5f
+        ldr     w15, [x16]                      // .open: libomp has been told
+        cbz     w15, 1f
+5:      str     wzr, [x16, #8]
 4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
         cbz     x17, 1f                         // plain loads: the word above may be seen before the slot
@@ -184,22 +176,25 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
-        // While no team is hot: by the shortcut (hot_team.h).
+        // By the shortcut (hot_team.h).
         .macro  SHORTCUT name
-        adrp    x16, smelt_kmp_hot
-        ldrb    w16, [x16, :lo12:smelt_kmp_hot]
-        cbnz    w16, 4f
         adrp    x16, smelt_kmp_shortcut_\name
         ldr     x16, [x16, :lo12:smelt_kmp_shortcut_\name]
         br      x16
+smelt_kmp_long_\name:
+        SHORTCUT_TO \name
+        .endm
+        .macro  SHORTCUT_TO name
         .section .data.smelt_kmp_shortcuts, "aw", %progbits
+        .globl  smelt_kmp_shortcut_\name
+        .hidden smelt_kmp_shortcut_\name
 smelt_kmp_shortcut_\name:
-        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .quad   smelt_kmp_long_\name
+        .section .data.rel.ro.smelt_kmp_detours, "aw", %progbits
+        .quad   smelt_kmp_long_\name, smelt_real_\name
         .text
-4:
         .endm
         .macro  GO_ON name
-smelt_kmp_slow_\name:
 1:      adrp    x16, smelt_openmp_several
         ldrb    w16, [x16, :lo12:smelt_openmp_several]
         cbnz    w16, 2f
@@ -224,7 +219,18 @@ smelt_kmp_slow_\name:
         .globl  smelt_kmp_shortcuts
         .hidden smelt_kmp_shortcuts
 smelt_kmp_shortcuts:
+        .section .data.rel.ro.smelt_kmp_detours, "aw", %progbits
+        .balign 16
+        .globl  smelt_kmp_detours
+        .hidden smelt_kmp_detours
+smelt_kmp_detours:
         .text
+
+        // Those whose stubs are in C++.
+        SHORTCUT_TO __kmpc_barrier
+        SHORTCUT_TO __kmpc_global_thread_num
+        SHORTCUT_TO __kmpc_omp_task_alloc
+        SHORTCUT_TO __kmpc_omp_task
 
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
@@ -296,8 +302,7 @@ smelt_kmp_shortcuts:
         adrp    x17, :gottprel:smelt_kmp_handed_on
         ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
         add     x16, x16, x17
-        str     wzr, [x16, #4]
-        strb    wzr, [x16, #540]
+        str     xzr, [x16, #8]
         SHORTCUT  __kmpc_serialized_parallel
         IS_OWN  w1
         ldr     w1, [x16, #4]
@@ -311,10 +316,27 @@ smelt_kmp_shortcuts:
         add     x16, x16, x17
         cmp     w2, #0
         csel    w17, w2, wzr, gt
-        str     w17, [x16, #4]
-        SHORTCUT __kmpc_push_num_threads
+        str     w17, [x16, #8]
+        cmp     w2, #1
+        b.eq    3f
+        ldr     w17, [x16]                      // .open
+        cbz     w17, 3f
+2:      SHORTCUT __kmpc_push_num_threads
         IS_OWN  w1
         ret                                     // libomp is told if it is to run the region
+3:      adrp    x17, smelt_kmp_aside
+        ldrb    w17, [x17, :lo12:smelt_kmp_aside]
+        cmp     w17, #1
+        b.eq    2b
+        b.lo    5f
+        adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 2b
+        ret
+5:      KEEP
+        bl      smelt_kmp_look
+        RESTORE
+        b       3b
         GO_ON   __kmpc_push_num_threads
 
         .section .data.smelt_kmp_shortcuts, "aw", %progbits

@@ -85,27 +85,17 @@ __kmpc_fork_call:
         shrq    $4, %r10
         andl    $31, %r10d
         cmpl    $1, %fs:(%r11)                  // .open
-        jne     3f
-        cmpq    %rdx, %fs:24(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
-        cmpb    $0, smelt_openmp_several(%rip)
+        cmpq    %rdx, %fs:32(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
-        movq    %fs:16(%r11), %r10              // .regions
-        incq    (%r10)                          // nobody else writes it
-        movl    $0, %fs:4(%r11)                 // .pushed
-        movq    %rdx, %fs:8(%r11)               // .last
-        jmp     *smelt_real___kmpc_fork_call(%rip)
-3:      cmpl    $2, %fs:(%r11)
-        jne     smelt_kmp_fork_call
-        cmpq    %rdx, %fs:280(%r11,%r10,8)      // .functions[32 + ...]
-        jne     smelt_kmp_fork_call
-        cmpb    $0, smelt_openmp_several(%rip)
-        jne     smelt_kmp_fork_call
-        movq    %fs:16(%r11), %r10
-        testl   $1023, (%r10)                   // time to look again?
+        cmpl    $1, %fs:8(%r11)                 // .pushed
         je      smelt_kmp_fork_call
-        incq    (%r10)
-        movl    $0, %fs:4(%r11)
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_call
+        movq    %fs:24(%r11), %r10              // .regions
+        incq    (%r10)                          // nobody else writes it
+        movq    $0, %fs:8(%r11)                 // .pushed, .clause
+        movq    %rdx, %fs:16(%r11)              // .last
         jmp     *smelt_real___kmpc_fork_call(%rip)
 2:      cmpb    $0, smelt_kmp_aside(%rip)
         je      1f
@@ -114,8 +104,14 @@ __kmpc_fork_call:
         cmpb    $0, smelt_kmp_hot(%rip)         // a thread with a parked team, perhaps
         jne     smelt_kmp_fork_call
         movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
-        movl    $0, %fs:4(%r11)                 // .pushed
+        cmpl    $1, %fs:8(%r11)                 // .pushed
+        je      smelt_kmp_fork_call
+        ja      4f
+3:      movl    $0, %fs:8(%r11)
         jmp     *smelt_real___kmpc_fork_call(%rip)
+4:      cmpl    $0, %fs:(%r11)                  // .open: libomp has been told
+        jne     3b
+        jmp     smelt_kmp_fork_call
 1:      KEEP
         call    smelt_kmp_look
         RESTORE
@@ -156,19 +152,24 @@ smelt_kmp_long_way_\name:
 \name:
         .cfi_startproc
         .endm
-        // While no team is hot: by the shortcut (hot_team.h).
+        // By the shortcut (hot_team.h).
         .macro  SHORTCUT name
-        cmpb    $0, smelt_kmp_hot(%rip)
-        jne     4f
         jmp     *smelt_kmp_shortcut_\name(%rip)
+        .p2align 4
+smelt_kmp_long_\name:
+        SHORTCUT_TO \name
+        .endm
+        .macro  SHORTCUT_TO name
         .section .data.smelt_kmp_shortcuts, "aw", @progbits
+        .globl  smelt_kmp_shortcut_\name
+        .hidden smelt_kmp_shortcut_\name
 smelt_kmp_shortcut_\name:
-        .quad   smelt_kmp_slow_\name, smelt_kmp_slow_\name, smelt_real_\name
+        .quad   smelt_kmp_long_\name
+        .section .data.rel.ro.smelt_kmp_detours, "aw", @progbits
+        .quad   smelt_kmp_long_\name, smelt_real_\name
         .text
-4:
         .endm
         .macro  GO_ON name
-smelt_kmp_slow_\name:
 1:      cmpb    $0, smelt_openmp_several(%rip)
         jne     2f
         movq    smelt_real_\name(%rip), %r11
@@ -191,7 +192,18 @@ smelt_kmp_slow_\name:
         .globl  smelt_kmp_shortcuts
         .hidden smelt_kmp_shortcuts
 smelt_kmp_shortcuts:
+        .section .data.rel.ro.smelt_kmp_detours, "aw", @progbits
+        .balign 16
+        .globl  smelt_kmp_detours
+        .hidden smelt_kmp_detours
+smelt_kmp_detours:
         .text
+
+        // Those whose stubs are in C++.
+        SHORTCUT_TO __kmpc_barrier
+        SHORTCUT_TO __kmpc_global_thread_num
+        SHORTCUT_TO __kmpc_omp_task_alloc
+        SHORTCUT_TO __kmpc_omp_task
 
         // Leagues of teams. As __kmpc_fork_call.
         STUB    __kmpc_fork_teams
@@ -252,8 +264,7 @@ smelt_kmp_shortcuts:
         // own.
         STUB    __kmpc_serialized_parallel
         movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
-        movl    $0, %fs:4(%r11)
-        movb    $0, %fs:540(%r11)
+        movq    $0, %fs:8(%r11)
         SHORTCUT  __kmpc_serialized_parallel
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
         cmpl    %fs:(%r11), %esi
@@ -267,12 +278,26 @@ smelt_kmp_shortcuts:
         xorl    %r10d, %r10d
         testl   %edx, %edx
         cmovgl  %edx, %r10d
-        movl    %r10d, %fs:4(%r11)
-        SHORTCUT __kmpc_push_num_threads
+        movl    %r10d, %fs:8(%r11)
+        cmpl    $1, %edx
+        je      3f
+        cmpl    $0, %fs:(%r11)                  // .open
+        je      3f
+2:      SHORTCUT __kmpc_push_num_threads
         movq    smelt_kmp_identity@gottpoff(%rip), %r11
         cmpl    %fs:(%r11), %esi
         jne     1f
         ret                                     // libomp is told if it is to run the region
+3:      cmpb    $1, smelt_kmp_aside(%rip)
+        je      2b
+        jb      5f
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     2b
+        ret
+5:      KEEP
+        call    smelt_kmp_look
+        RESTORE
+        jmp     3b
         GO_ON   __kmpc_push_num_threads
 
         .section .data.smelt_kmp_shortcuts, "aw", @progbits

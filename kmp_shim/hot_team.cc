@@ -12,8 +12,9 @@
 #include "policy/thresholds.h"
 
 extern "C" {
-extern smelt::kmp::Shortcut smelt_kmp_shortcuts[] __attribute__((visibility("hidden")));
-extern smelt::kmp::Shortcut smelt_kmp_shortcuts_end[] __attribute__((visibility("hidden")));
+extern void* smelt_kmp_shortcuts[] __attribute__((visibility("hidden")));
+extern void* smelt_kmp_shortcuts_end[] __attribute__((visibility("hidden")));
+extern const smelt::kmp::Detour smelt_kmp_detours[] __attribute__((visibility("hidden")));
 uint8_t smelt_kmp_hot = 0;
 uint8_t smelt_kmp_background = 0;
 }
@@ -41,7 +42,14 @@ std::atomic<const char*> never{nullptr};  // why there will be none in this proc
 std::atomic<uint32_t> leagues{0};         // of teams constructs at work; relaxed: their threads have been told by forks
 thread_local bool ends = false;           // the calling thread
 
-void say_hot(uint8_t now) { __atomic_store_n(&smelt_kmp_hot, now, __ATOMIC_RELAXED); }  // a thread of the team has it
+// Relaxed: a thread of the team has it.
+void say_hot(uint8_t now) {
+  __atomic_store_n(&smelt_kmp_hot, now, __ATOMIC_RELAXED);
+  if (now)
+    close_shortcuts();
+  else
+    open_shortcuts();
+}
 
 // In ForkMessage::extra: how many arguments, and the control words.
 const void* packed(int32_t argc, uint32_t control) {
@@ -65,12 +73,6 @@ void pass_real(Position& at, KmpThread gtid) {
   REAL(__kmpc_barrier)(&nowhere, gtid);
   if (at.thread == 0) count(at.region->counters.real);
   step(at);
-}
-
-// The state of the thread's HandedOn in a region of the team.
-uint32_t open_inside() {
-  const HandedOn& here = smelt_kmp_handed_on;
-  return here.inner_level == hot.level ? kInner : 0;
 }
 
 void enter_serial() {
@@ -100,7 +102,7 @@ void leave_serial() {
   Region** const link = swap_next_region(&region.deeper);
   Position& at = position;
   at = position_in(region, hot.barrier, 0, first, hot.level);
-  smelt_kmp_handed_on.open = open_inside();
+  smelt_kmp_handed_on.open = 0;
   count(region.counters.regions);
   count(region.counters.hot);
 
@@ -119,23 +121,12 @@ void leave_serial() {
   hot.inside = false;
 }
 
-// As the stand-in. The compiler's function gets the own number, as it does from an `if` clause.
-void run_alone(const RegionCall& call) {
-  count(hot.region->counters.regions);
-  REAL(__kmpc_serialized_parallel)(call.where, stand_in.gtid());
-  KmpThread gtid = hot.own, tid = 0;
-  call.words[1] = &gtid;
-  call.words[2] = &tid;
-  smelt_kmp_call(reinterpret_cast<void*>(call.function), static_cast<uint64_t>(call.argc) + 2, call.words + 1);
-  REAL(__kmpc_end_serialized_parallel)(call.where, stand_in.gtid());
-}
-
 // The workers are gone: sent home, or, in the child of a fork, never there.
 void forget() {
   hot.region->epoch = hot.epoch + 1;  // the last fork has used the number before
   hot.active = false;
   smelt_kmp_identity = {};
-  smelt_kmp_handed_on.open = kOutermost;
+  smelt_kmp_handed_on.open = 1;
   say_hot(0);
 }
 
@@ -196,9 +187,7 @@ const char* why_never() {
     return "OMP_DISPLAY_AFFINITY is set";
   for (void* const slot :
        {smelt_real_GOMP_parallel_start, smelt_real_GOMP_parallel_end, smelt_real_kmp_get_num_known_threads,
-        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_get_parent_taskid,
-        smelt_real___kmpc_global_thread_num, smelt_real___kmpc_serialized_parallel,
-        smelt_real___kmpc_end_serialized_parallel})
+        smelt_real_omp_get_default_device, smelt_real_omp_get_default_allocator, smelt_real___kmpc_get_parent_taskid})
     if (!slot) return "this libomp lacks an entry point";
   // Its regions would have threads of their own beside a parked team, and other threadprivate values.
   if (is_called("GOMP_parallel")) return "code that GCC compiled runs on libomp";
@@ -273,7 +262,7 @@ bool start(Region& region, uint32_t size) {
   const Position before = at;
   const uint32_t open = smelt_kmp_handed_on.open;
   at = position_in(*hot.region, hot.barrier, me, hot.first_epoch, hot.level);
-  smelt_kmp_handed_on.open = open_inside();
+  smelt_kmp_handed_on.open = 0;
   work(
       hot, at, [&](const ForkMessage& message) { run_function(message, gtid, static_cast<KmpThread>(me)); },
       [&] { pass_real(at, gtid); });
@@ -315,7 +304,9 @@ bool run_hot(const RegionCall& call) {
   const uint32_t request = pushed ? pushed : static_cast<uint32_t>(threads);
   if (request == 1) [[unlikely]] {
     pushed = 0;
-    run_alone(call);
+    count(hot.region->counters.regions);
+    // As the stand-in. The compiler's function gets the own number, as it does from an `if` clause.
+    run_alone(call, stand_in.gtid(), hot.own);
     return true;
   }
   if (const char* const why = misfit(call, request, threads)) [[unlikely]] {
@@ -327,14 +318,12 @@ bool run_hot(const RegionCall& call) {
   return true;
 }
 
-bool may_become_hot(const Region& region, const RegionCall& call) {
+bool may_become_hot(const Region& region, const RegionCall& call, uint32_t request) {
   if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
       headcount.crowded() || never.load(std::memory_order_relaxed) ||
       taken.load(std::memory_order_relaxed) ||  // asked again before it is taken
       region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))
     return false;
-  const uint32_t pushed = smelt_kmp_handed_on.pushed;
-  const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
   // A region inside one of one thread that was handed on looks like an outermost one.
   return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed) && REAL(omp_get_level)() == 0;
 }
@@ -380,15 +369,21 @@ void before_pause() {
   give_back();
 }
 
-// Relaxed: code addresses, each of which will do.
-void open_shortcuts() {
-  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
-    if (*each->slot) __atomic_store_n(&each->to, *each->slot, __ATOMIC_RELAXED);
+// Relaxed: code addresses, each of which will do for a thread that has no parked team and one runtime.
+void close_shortcuts() {
+  // Sequentially consistent, as below: of `several` being set here and being asked there, one is seen by the other.
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  const Detour* detour = smelt_kmp_detours;
+  for (void** to = smelt_kmp_shortcuts; to != smelt_kmp_shortcuts_end; ++to, ++detour)
+    __atomic_store_n(to, detour->around, __ATOMIC_RELAXED);
 }
 
-void close_shortcuts() {
-  for (Shortcut* each = smelt_kmp_shortcuts; each != smelt_kmp_shortcuts_end; ++each)
-    __atomic_store_n(&each->to, each->slow, __ATOMIC_RELAXED);
+void open_shortcuts() {
+  const Detour* detour = smelt_kmp_detours;
+  for (void** to = smelt_kmp_shortcuts; to != smelt_kmp_shortcuts_end; ++to, ++detour)
+    if (*detour->slot) __atomic_store_n(to, *detour->slot, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&smelt_openmp_several, __ATOMIC_RELAXED)) close_shortcuts();
 }
 
 void wear_own() { hot.block.wear(hot.inside_image); }

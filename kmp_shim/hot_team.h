@@ -49,15 +49,23 @@ extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
 
 namespace smelt::kmp {
 
-// Where a stub goes while no team is hot: at once to libomp's function, unless a second runtime is in the process or
-// nothing is resolved yet; then `slow`, which finds out. In assembly, one per stub.
-struct Shortcut {
-  void* to;
-  void* slow;
+// Most stubs are one jump, by a word of their own: to libomp's function; or, while a team is hot, a second runtime is
+// in the process, or nothing is resolved yet, to the way around, which looks at all that. The words lie in one table,
+// the two ways of each in another, in the same order (call_<isa>.S).
+struct Detour {
+  void* around;
   void** slot;
 };
 void open_shortcuts();
 void close_shortcuts();
+
+// A stub's jump. Relaxed: a code address.
+#define BY_SHORTCUT(name) \
+  (reinterpret_cast<decltype(&::name)>(__atomic_load_n(&smelt_kmp_shortcut_##name, __ATOMIC_RELAXED)))
+// In C++ the two are declared by this.
+#define SHORTCUT(name)                                                              \
+  extern "C" void* smelt_kmp_shortcut_##name __attribute__((visibility("hidden"))); \
+  extern "C" [[gnu::visibility("hidden"), gnu::noinline]] decltype(name) smelt_kmp_long_##name
 
 // Is the calling thread's team parked, and the thread in the serial part? (Or in a region of one there.)
 inline bool is_parked() { return smelt_kmp_identity.own >= 0; }
@@ -69,7 +77,7 @@ bool run_hot(const RegionCall& call);
 
 // An outermost region of the calling thread's, whose team is not parked: could it be served by a hot team, now or when
 // it has been repeated?
-bool may_become_hot(const Region& region, const RegionCall& call);
+bool may_become_hot(const Region& region, const RegionCall& call, uint32_t request);
 
 // Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request);

@@ -56,7 +56,7 @@ void after_fork_in_child() {
   forget_hot();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
-  smelt_kmp_handed_on.open = outermost && !outermost->nested ? kOutermost : 0;
+  smelt_kmp_handed_on.open = outermost && !outermost->nested;
   for (Region* region = outermost; region; region = region->deeper) forget_loops_of(*region);
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -70,19 +70,36 @@ Region* new_region() {
   if (!outermost) {
     outermost = region;
     smelt_kmp_handed_on.regions = &region->counters.regions;
-    if (!region->nested) smelt_kmp_handed_on.open = kOutermost;
+    if (!region->nested) smelt_kmp_handed_on.open = 1;
     pthread_setspecific(regions_key, region);
   }
   return region;
 }
 
+// Was a num_threads clause noted, of which libomp has not been told?
+bool is_only_noted(const HandedOn& here) { return here.pushed == 1 || (here.pushed && !here.open); }
+
+// Tells whom the function belongs to, if it was only noted when the call came.
+void tell_clause(bool only_noted, KmpIdent* where, const void* function) {
+  HandedOn& here = smelt_kmp_handed_on;
+  if (only_noted) {
+#define MEANT(name) (reinterpret_cast<decltype(&::name)>(meant(smelt_real_##name, function)))
+    const KmpThread gtid = MEANT(__kmpc_global_thread_num)(where);
+    MEANT(__kmpc_push_num_threads)(where, gtid, static_cast<int32_t>(here.pushed));
+#undef MEANT
+  }
+  here.pushed = 0;
+}
+
 // __kmpc_fork_call, or what lies in that slot, of libomp, or of whom the function belongs to, with any arguments.
 void fork(const RegionCall& call, void*& slot = smelt_real___kmpc_fork_call) {
   void** const words = call.words;
+  const auto* const function = reinterpret_cast<const void*>(call.function);
+  tell_clause(is_only_noted(smelt_kmp_handed_on), call.where, function);
   words[0] = call.where;
   words[1] = reinterpret_cast<void*>(static_cast<intptr_t>(call.argc));
   words[2] = reinterpret_cast<void*>(call.function);
-  smelt_kmp_call(meant(slot, reinterpret_cast<const void*>(call.function)), static_cast<size_t>(call.argc) + 3, words);
+  smelt_kmp_call(meant(slot, function), static_cast<size_t>(call.argc) + 3, words);
 }
 
 // The program's function, in every thread of the team.
@@ -91,7 +108,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Position before = position;
   HandedOn& here = smelt_kmp_handed_on;
   const uint32_t open = here.open;
-  here.open = here.inner_level == block.level ? kInner : 0;
+  here.open = 0;
   position.in_loop = false;
   position.unmarked = 1;
   position.reals = position.assumed = 0;
@@ -165,24 +182,25 @@ void keep_arguments(Block& block, const RegionCall& call) {
     if (block.kept[i] != given[i]) block.kept[i] = given[i];
 }
 
-// One more region is opened: how many threads does it ask for, and how often in a row was it as many? Regions of one
-// thread are nothing to a team of more: programs say `if (n > 1000)`.
-uint32_t note_request(Region& region) {
-  uint32_t& pushed = smelt_kmp_handed_on.pushed;
-  const uint32_t request = pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  pushed = 0;
+// How many threads does the next region ask for?
+uint32_t request_now() {
+  const uint32_t pushed = smelt_kmp_handed_on.pushed;
+  return pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+}
+
+// One more region of so many is opened: how often in a row was it as many?
+void note_request(Region& region, uint32_t request) {
   if (request != region.last_request) {
     region.last_request = request;
     ++region.generation;
   }
-  if (request <= 1) return request;
+  if (request <= 1) return;
   if (request != region.last_crew) {
     region.last_crew = request;
     region.repeats = 0;
   } else if (++region.repeats == typical(ThresholdId::kSettled)) {
     ++region.generation;
   }
-  return request;
 }
 
 // Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted
@@ -202,30 +220,11 @@ void take_back() {
   if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
 }
 
-// May no further level be active, so that an inner region will have one thread? Where that is wrong, the region's
-// barriers are libomp's.
+// May no further level be active, so that a region will have one thread?
 bool is_innermost() { return REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)(); }
-
-// Runs such a region as it is, and has the stub do so from now on.
-void run_inner(size_t index, const RegionCall& call) {
-  HandedOn& here = smelt_kmp_handed_on;
-  if (const int32_t level = REAL(omp_get_level)(); level != here.inner_level) {
-    here.inner_level = level;
-    for (size_t i = kBlocks; i < 2 * kBlocks; ++i) here.functions[i] = nullptr;
-  }
-  if (here.open == kOutermost)
-    take_back();  // the region around it
-  else
-    here.open = kInner;
-  here.pushed = 0;
-  here.functions[kBlocks + index] = call.function;
-  count(*here.regions);
-  fork(call);
-}
 
 // Runs the region as it is, and has the stub do so from now on.
 void run_untold(size_t index, const RegionCall& call) {
-  smelt_kmp_handed_on.pushed = 0;
   smelt_kmp_handed_on.last = call.function;
   smelt_kmp_handed_on.functions[index] = call.function;
   fork(call);
@@ -249,7 +248,7 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   here.last = nullptr;
   REAL(__kmpc_fork_call)(call.where, 1, reinterpret_cast<KmpMicrotask>(run_region), word);
   here.last = last;
-  // The stub hands inner ones on in a region that was told.
+  // Regions of one inside are found out about sooner in a region that was told.
   const bool idle = region.epoch == epoch && here.regions->load(std::memory_order_relaxed) == regions;
   note.idle = idle ? note.idle + 1 : 0;
 }
@@ -279,7 +278,8 @@ void enter(const RegionCall& call) {
   Region** const before = next_region;
   Region** link = before;
   HandedOn& here = smelt_kmp_handed_on;
-  bool inner = here.open != kOutermost && (position.word || position.barrier);
+  const bool only_noted = is_only_noted(here);
+  bool inner = !here.open;
   if (link == &outermost && here.last) {
     inner = inside_handed_on();
     if (inner)
@@ -287,25 +287,45 @@ void enter(const RegionCall& call) {
     else
       here.last = nullptr;
   }
+  if (!here.regions && !(outermost = new_region())) return fork(call);
+  const bool innermost = inner && is_innermost();
+  const uint32_t request = innermost ? 1 : request_now();
+  // With several runtimes the stub has told libomp.
+  if (request == 1 && (!here.pushed || (only_noted && !smelt_openmp_several))) {
+    here.pushed = here.clause = 0;
+    count(*here.regions);
+    const KmpThread gtid = REAL(__kmpc_global_thread_num)(call.where);
+    return run_alone(call, gtid, gtid);
+  }
+  if (inner && here.open) take_back();  // the region around it: clauses inside are told too early
+  tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
   if (!*link && !(*link = new_region())) return fork(call);
   const size_t index = block_of(call.function);
-  if (inner && is_innermost()) return run_inner(index, call);
   Region& region = **link;
   next_region = &region.deeper;
   ++region.entered;
   count(region.counters.regions);
   const Note& note = region.notes[index];
-  const bool hot = link == &outermost && may_become_hot(region, call);
-  here.clause = false;
+  const bool hot = link == &outermost && may_become_hot(region, call, request);
+  here.clause = 0;
   if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
   } else {
-    const uint32_t request = note_request(region);
+    note_request(region, request);
     const bool run = hot && run_newly_hot(region, call, request);
     if (!run) run_told(region, index, call, request);
   }
   if (region.nested) count_team(region, 0);
   next_region = before;
+}
+
+void run_alone(const RegionCall& call, KmpThread known, KmpThread told) {
+  REAL(__kmpc_serialized_parallel)(call.where, known);
+  KmpThread tid = 0;
+  call.words[1] = &told;
+  call.words[2] = &tid;
+  smelt_kmp_call(reinterpret_cast<void*>(call.function), static_cast<uint64_t>(call.argc) + 2, call.words + 1);
+  REAL(__kmpc_end_serialized_parallel)(call.where, known);
 }
 
 Region** swap_next_region(Region** next) {
@@ -390,8 +410,11 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
   if (__atomic_load_n(&smelt_kmp_aside, __ATOMIC_RELAXED) == 0) smelt_kmp_look();
-  if (!condition || argc > 1 || !active())
+  if (!condition) smelt_kmp_handed_on.pushed = 0;  // its own
+  if (!condition || argc > 1 || !active()) {
+    tell_clause(is_only_noted(smelt_kmp_handed_on), where, reinterpret_cast<const void*>(function));
     return STOCK(__kmpc_fork_call_if)(where, argc, function, condition, argument);
+  }
   void* words[] = {nullptr, nullptr, nullptr, argument};
   enter({where, argument ? 1 : 0, function, words});
 }

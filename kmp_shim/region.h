@@ -18,9 +18,12 @@
 // libomp as it is after a while, until it meets one after all: from the second time on in the stub __kmpc_fork_call, by
 // a jump. Nobody notes the end of such a region, so wherever it matters libomp is asked whether it goes on.
 //
+// A region of one thread, by its clause, the settings, or because no further level may be active, runs as compilers run
+// one whose `if` clause is false: between the two calls that libomp makes for it, too, but without what is around them.
+//
 // Regions that begin out of our sight (`if` clauses that are false, teams constructs, code that GCC compiled and that
 // calls libomp through its GOMP_ names) are told by the nesting level, and their barriers are libomp's. So are those of
-// inner regions that have one thread because no further level may be active: the stub hands them to libomp, too.
+// regions of one thread.
 #pragma once
 
 #include <atomic>
@@ -92,26 +95,20 @@ struct Region : RegionRecord, Habits {
 };
 
 // The regions that this thread, as their master, hands to libomp as they are, by the program's function. The stub reads
-// and writes it: at these offsets, and with kBlocks functions in each table. A region that calls itself is handed on
-// inside, too.
-//
-// In a region that was told, `open` leads to the second table: inner regions of one thread, because no further level
-// may be active. They are of one level, for a function that calls itself may have active ones further out. Every
-// kLookAgain-th goes the long way, where that is looked at again. Inside a region that was handed on, `open` still
-// leads to the first table.
+// and writes it, at these offsets. A region that calls itself is handed on inside, too.
 struct HandedOn {
-  uint32_t open = 0;                         // 1: outermost regions; 2: inner ones; 0: the stub hands nothing on
-  uint32_t pushed = 0;                       // by the num_threads clause of the next region; every region clears it
+  uint32_t open = 0;  // 1: outermost regions are handed on; 0: the stub hands nothing on
+  // By the num_threads clause of the next region; every region clears it. libomp has been told where several threads
+  // are to run an outermost region (`open`); else it is told when it is to run the region. A region of one it does not
+  // run, and it would keep the number for the next.
+  alignas(8) uint32_t pushed = 0;
+  uint32_t clause = 0;                       // the next region has a clause that no hot team obeys (hot_team.h)
   KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly
-  std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where a table has a function
-  KmpMicrotask functions[2 * kBlocks] = {};  // by the same index as Region::notes; nullptr: goes the long way
-  int32_t inner_level = 0;                   // omp_get_level() around those of the second table
-  bool clause = false;                       // the next region has a clause that no hot team obeys (hot_team.h)
+  std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where the table has a function
+  KmpMicrotask functions[kBlocks] = {};      // by the same index as Region::notes; nullptr: goes the long way
 };
-inline constexpr uint32_t kOutermost = 1, kInner = 2, kLookAgain = 1024;
-static_assert(offsetof(HandedOn, pushed) == 4 && offsetof(HandedOn, last) == 8 && offsetof(HandedOn, regions) == 16 &&
-              offsetof(HandedOn, functions) == 24 && offsetof(HandedOn, clause) == 540 && kBlocks == 32 &&
-              kOutermost == 1 && kInner == 2 && kLookAgain == 1024);
+static_assert(offsetof(HandedOn, pushed) == 8 && offsetof(HandedOn, clause) == 12 && offsetof(HandedOn, last) == 16 &&
+              offsetof(HandedOn, regions) == 24 && offsetof(HandedOn, functions) == 32 && kBlocks == 32);
 
 }  // namespace smelt::kmp
 
@@ -128,6 +125,9 @@ struct RegionCall {
   void** words;  // [argc + 3]: the arguments from words[3] on; the first three are written when it goes on to libomp
 };
 void enter(const RegionCall& call);
+
+// Runs it in the calling thread alone, which libomp is told is `known`, and the program's function `told`.
+void run_alone(const RegionCall& call, KmpThread known, KmpThread told);
 
 // The tree for a reduction in that episode; nullptr: none yet, for all threads of the team alike. The words read here
 // were written before the region began, or before a barrier that the caller has passed.

@@ -7,6 +7,8 @@
 
 using namespace smelt::kmp;
 
+SHORTCUT(__kmpc_global_thread_num);
+
 namespace {
 
 // A nest lock's owner is a thread by its number, and whoever holds one across a region's begin has it inside: it is
@@ -33,6 +35,12 @@ extern "C" {
 // Asks first whose the caller is: in a process with several runtimes this is the first call of each function, and the
 // number must be the caller's runtime's.
 KmpThread __kmpc_global_thread_num(KmpIdent* where) {
+  if (smelt::openmp::is_known_ours(__builtin_return_address(0))) [[likely]]
+    return BY_SHORTCUT(__kmpc_global_thread_num)(where);
+  return smelt_kmp_long___kmpc_global_thread_num(where);
+}
+
+KmpThread smelt_kmp_long___kmpc_global_thread_num(KmpIdent* where) {
   const auto function = STOCK(__kmpc_global_thread_num);
   if (is_parked() && function == REAL(__kmpc_global_thread_num)) return smelt_kmp_identity.own;
   return function(where);

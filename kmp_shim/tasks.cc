@@ -27,6 +27,9 @@ extern "C" [[gnu::visibility("hidden")]] void* smelt_kmp_mark_and_find(void*& sl
   return smelt::openmp::meant(slot, caller);
 }
 
+SHORTCUT(__kmpc_omp_task_alloc);
+SHORTCUT(__kmpc_omp_task);
+
 // The usual case is asked first, and needs no register saved. Relaxed: the slot holds a code address.
 #define HAND_ON(name, ...)                                                                  \
   void* const usual = __atomic_load_n(&smelt_real_##name, __ATOMIC_RELAXED);                \
@@ -43,6 +46,13 @@ extern "C" {
 
 void* __kmpc_omp_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
                             KmpTaskEntry entry) {
+  if (!(flags & kTaskInBackground) && !position.unmarked) [[likely]]
+    return BY_SHORTCUT(__kmpc_omp_task_alloc)(where, gtid, flags, task, shareds, entry);
+  return smelt_kmp_long___kmpc_omp_task_alloc(where, gtid, flags, task, shareds, entry);
+}
+
+void* smelt_kmp_long___kmpc_omp_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flags, size_t task, size_t shareds,
+                                           KmpTaskEntry entry) {
   if (flags & kTaskInBackground) note_background();
   leave_for(gtid);
   HAND_ON(__kmpc_omp_task_alloc, where, known_as(gtid), flags, task, shareds, entry);
@@ -56,6 +66,12 @@ void* __kmpc_omp_target_task_alloc(KmpIdent* where, KmpThread gtid, int32_t flag
 }
 
 int32_t __kmpc_omp_task(KmpIdent* where, KmpThread gtid, void* task) {
+  if (!position.unmarked) [[likely]]
+    return BY_SHORTCUT(__kmpc_omp_task)(where, gtid, task);
+  return smelt_kmp_long___kmpc_omp_task(where, gtid, task);
+}
+
+int32_t smelt_kmp_long___kmpc_omp_task(KmpIdent* where, KmpThread gtid, void* task) {
   leave_for(gtid);
   HAND_ON(__kmpc_omp_task, where, known_as(gtid), task);
 }

@@ -16,6 +16,7 @@ typedef void (*Function)(int32_t*, int32_t*, ...);
 void __kmpc_fork_call_if(void*, int32_t, Function, int32_t, void*) __attribute__((weak));
 void* __kmpc_copyprivate_light(void*, int32_t, void*) __attribute__((weak));
 void __kmpc_barrier(void*, int32_t);
+void __kmpc_push_num_threads(void*, int32_t, int32_t);
 int32_t __kmpc_global_thread_num(void*);
 
 // The shim has both, in front of any libomp.
@@ -60,6 +61,15 @@ int main(void) {
     omp_set_num_threads(size);
     __kmpc_fork_call_if(&place, 1, (Function)body, forks, &threads);
     CHECK(threads == (forks ? size : 1) && counted == threads);
+  }
+  // A clause beside the condition is not the next region's.
+  const int32_t gtid = __kmpc_global_thread_num(&place);
+  for (int i = 0; has_if && i < 40; ++i) {
+    int alone = 0, threads = 0;
+    __kmpc_push_num_threads(&place, gtid, 1);
+    __kmpc_fork_call_if(&place, 1, (Function)body, i % 2, &alone);
+    __kmpc_fork_call_if(&place, 1, (Function)body, 1, &threads);
+    CHECK(alone == 1 && threads == omp_get_max_threads());
   }
   puts("ok");
   return 0;

@@ -8,7 +8,7 @@ shim=$1 control=$2 gomp=$3 programs=$4 gcc_programs=$5
 
 taken='smelt: [0-9.]+: libomp, [0-9]+ threads, pattern .*symbols taken'
 # libomp's threads spin where they wait for a region, and beside busy ones that is long: most runs are asked to sleep there.
-for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4" fork reductions arguments handed_on; do
+for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4" fork reductions arguments alone handed_on; do
   run="$programs/$program"  # split into words below
   [ "$program" != handed_on ] || run="env SMELT_KMP_HOT_TEAM=0 $run"  # it looks at regions that libomp forks
   check "$program, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive $run
