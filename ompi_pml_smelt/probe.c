@@ -43,7 +43,7 @@ int pml_smelt_iprobe(int from, int tag, struct ompi_communicator_t *comm, int *m
   pml_smelt_count(&pml_smelt_tally.probes);
   *matched = look(served, from, tag, status);
   if (!*matched) {
-    opal_progress();
+    pml_smelt_look();
     *matched = look(served, from, tag, status);
   }
   return OMPI_SUCCESS;
@@ -98,7 +98,7 @@ int pml_smelt_improbe(int from, int tag, struct ompi_communicator_t *comm, int *
   *matched = 0;
   *message = MPI_MESSAGE_NULL;
   if (!look(served, from, tag, MPI_STATUS_IGNORE)) {
-    opal_progress();
+    pml_smelt_look();
     if (!look(served, from, tag, MPI_STATUS_IGNORE)) return OMPI_SUCCESS;
   }
   pml_smelt_request *holder = pml_smelt_request_new(PML_SMELT_HOLDER, comm, served, false);

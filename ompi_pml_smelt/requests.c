@@ -160,6 +160,15 @@ int pml_smelt_request_free(ompi_request_t **freed) {
 
 int pml_smelt_progress(void) { return pml_smelt_endpoint ? smelt_endpoint_progress(pml_smelt_endpoint) : 0; }
 
+void pml_smelt_look(void) {
+  enum { kOthers = 16 };
+  static _Thread_local unsigned looks;
+  if (++looks % kOthers == 0)
+    opal_progress(); /* ours, too */
+  else
+    (void)smelt_endpoint_progress(pml_smelt_endpoint);
+}
+
 void pml_smelt_wait(smelt_transfer *transfer) { pml_smelt_wait_for(&transfer, 1, 1); }
 
 /* A thread of an OpenMP region that Smelt's shim runs as a user-level thread (SMELT_SURPLUS=1) looks, and lets others

@@ -1,9 +1,12 @@
-/* MPI_Wait and its kin. Open MPI's own look at requests alone, and have everybody's progress made by the waiters; with
- * very many threads that is mostly waiting for each other. Where the requests are ours the endpoint waits for them, and
- * then Open MPI's own function finds them complete, and does the rest: statuses, errors, handles.
+/* MPI_Wait, MPI_Test and their kin. Open MPI's own look at requests alone, and have everybody's progress made by the
+ * waiters; with very many threads that is mostly waiting for each other. Where the requests are ours the endpoint waits
+ * for them, and then Open MPI's own function finds them complete, and does the rest: statuses, errors, handles.
  *
  *   one, all      ours first, some at a time; other requests get on meanwhile, and are waited for afterwards
- *   any, some     only where all that are under way are ours, and not too many; else Open MPI's own */
+ *   any, some     only where all that are under way are ours, and not too many; else Open MPI's own
+ *
+ * A test of one of ours looks into the inbox, and Open MPI's own functions, which make everybody's progress, come now
+ * and then. */
 #include "waits.h"
 
 #include "requests.h"
@@ -18,6 +21,34 @@ static smelt_transfer *pending(ompi_request_t *request) {
   return pml_smelt_is_ours(request) && request->req_state == OMPI_REQUEST_ACTIVE && !REQUEST_COMPLETE(request)
              ? &((pml_smelt_request *)request)->transfer
              : NULL;
+}
+
+static int test_one(ompi_request_t **request, int *completed, ompi_status_public_t *status) {
+  if (pending(*request)) {
+    pml_smelt_look();
+    *completed = false;
+    if (pending(*request)) return OMPI_SUCCESS;
+  }
+  return stock.req_test(request, completed, status);
+}
+
+static int test_any(size_t count, ompi_request_t **requests, int *index, int *completed, ompi_status_public_t *status) {
+  bool is_ours = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (requests[i]->req_state == OMPI_REQUEST_INACTIVE) continue;
+    if (!pending(requests[i])) return stock.req_test_any(count, requests, index, completed, status);
+    is_ours = true;
+  }
+  if (is_ours) {
+    pml_smelt_look();
+    bool any = false;
+    for (size_t i = 0; i < count && !any; ++i)
+      any = requests[i]->req_state != OMPI_REQUEST_INACTIVE && !pending(requests[i]);
+    *index = MPI_UNDEFINED;
+    *completed = false;
+    if (!any) return OMPI_SUCCESS;
+  }
+  return stock.req_test_any(count, requests, index, completed, status);
 }
 
 static int wait_one(ompi_request_t **request, ompi_status_public_t *status) {
@@ -66,6 +97,8 @@ void pml_smelt_waits_begin(void) {
   replaced = true;
   pml_smelt_waits_find();
   stock = ompi_request_functions;
+  ompi_request_functions.req_test = test_one;
+  ompi_request_functions.req_test_any = test_any;
   ompi_request_functions.req_wait = wait_one;
   ompi_request_functions.req_wait_all = wait_all;
   ompi_request_functions.req_wait_any = wait_any;

@@ -205,6 +205,7 @@ class Endpoint : public Object {
   Area area(uint16_t member) const;
   enum class Announced { kNoRoom, kUnderWay, kComplete };
   Announced announce(Request* request);
+  void ask_ahead(uint64_t bytes) const;
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
   bool met(Request* receive, Message* message);
   void note(Queue* queue);

@@ -9,14 +9,15 @@ namespace {
 std::atomic<uint32_t> threads{0};
 thread_local uint32_t own_number = 0;  // 0: not known yet
 
+}  // namespace
+
 // Threads are numbered as they come: neighbours do not share a list.
-uint32_t own_list() {
+uint32_t PacketPool::own_list() const {
+  if (alone_) return 0;
   // relaxed: any number will do
   if (own_number == 0) own_number = 1 + threads.fetch_add(1, std::memory_order_relaxed);
-  return own_number % PacketPool::kLists;
+  return own_number % kLists;
 }
-
-}  // namespace
 
 void PacketReturns::give_back(uint32_t packet) const {
   // relaxed: the exchange finds out

@@ -85,6 +85,16 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   return answered ? Announced::kUnderWay : Announced::kComplete;
 }
 
+// A packet is away. The lines that the next message will need, if it is as long, are asked for meanwhile: the receiver
+// has them from their last time. (Near, 1 KiB there and back: 119 ns a way in place of 135.)
+void Endpoint::ask_ahead(uint64_t bytes) const {
+  constexpr uint64_t kMost = 1024;
+  const uint32_t packet = pool_.next();
+  if (packet == kNoPacket) return;
+  const char* const to = area(me_).packets + uint64_t{packet} * shape_.packet_bytes;
+  for (uint64_t at = 0; at < std::min(bytes, kMost); at += 64) prefetch_to_write(to + at);
+}
+
 bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
   if (to >= shape_.members || bytes > eager_bytes_) return false;
   const Queue& queue = queues_[to];
@@ -108,6 +118,7 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
       Header{match_key(context, me_, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
   if (is_inline && bytes != 0) copy(cell->payload + kShortHeaderBytes, data, bytes);
   queue.inbox.publish(cell, position, me_);
+  if (!is_inline) ask_ahead(bytes);
   return true;
 }
 

@@ -53,6 +53,7 @@ namespace {
 
 constexpr uint32_t kRounds = 100;          // of progress, before anybody is told that we wait
 constexpr uint32_t kPolls = 100;           // rounds in vain before others may get the poller's CPU
+constexpr uint32_t kInCrowd = 8;           // the same, of both, where the ranks are more than the CPUs
 constexpr uint32_t kAround = 64;           // rounds from then on between two looks at who they are
 constexpr uint32_t kHost = 16;             // rounds between two calls of the host's progress
 constexpr uint32_t kLook = 1024;           // rounds between two looks at the clock
@@ -113,7 +114,7 @@ int Endpoint::wait(Request* request) {
 uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t needed) {
   needed = std::min(needed, count);
   Tally tally(*this, requests, count);
-  for (uint32_t round = 0; round < (count <= kFew ? kRounds : 1); round += rounds()) {
+  for (uint32_t round = 0; round < (count > kFew ? 1 : crowded_ ? kInCrowd : kRounds); round += rounds()) {
     if (tally.reaches(needed)) return tally.complete();
     if (!progress()) cpu_pause();
   }
@@ -226,26 +227,27 @@ bool Endpoint::should_make_room() {
 
 template <typename Over>
 void Endpoint::poll_until(const Over& is_over, Request* const* requests, uint32_t count) {
+  const uint32_t polls = crowded_ ? kInCrowd : kPolls;
   uint32_t idle = 0;
   int64_t asked = 0;
-  bool makes_room = false;
+  bool makes_room = crowded_;
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
   for (uint32_t round = 1; !is_over(); ++round) {
-    idle = progress() || (far_ && idle >= kPolls && far_->progress(true, false)) ? 0 : idle + rounds();
+    idle = progress() || (far_ && idle >= polls && far_->progress(true, false)) ? 0 : idle + rounds();
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
       with_host_of = this;
       host_(host_argument_);
       with_host_of = outside;
     }
-    if (idle >= kPolls && makes_room)
+    if (idle >= polls && makes_room)
       os::yield_cpu();
     else
       cpu_pause();
     // Others' messages may keep us busy for as long as they like: the dead are asked for all the same.
-    if (round % (idle < kPolls ? kLook : makes_room ? 1 : kAround) != 0) continue;
-    if (idle >= kPolls) makes_room = should_make_room();
+    if (round % (idle < polls ? kLook : makes_room ? 1 : kAround) != 0) continue;
+    if (idle >= polls) makes_room = should_make_room();
     const int64_t now = os::now_ns();
     if (asked == 0) asked = now;
     if (now - asked <= kPatience) continue;
