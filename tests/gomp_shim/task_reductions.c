@@ -3,6 +3,7 @@
 //   task_reductions [ROUNDS [SEED]]
 #include <limits.h>
 #include <omp.h>
+#include <sched.h>
 #include <string.h>
 
 #include "check.h"
@@ -181,6 +182,38 @@ static void at_libgomp(int detached, int settings) {
   CHECK(sum == kTasks * (detached ? 1111L : 11L));
 }
 
+static void wait_for(const int* flag) {
+  const double until = omp_get_wtime() + 10;
+  while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE) && omp_get_wtime() < until) sched_yield();
+}
+
+// Three threads: the second one takes a task of the first one's group and makes one of libgomp's there, and the third
+// runs that at the end of the region, where it is in no group. The makers wait for that, but not for ever, since
+// user-level threads leave it to them.
+static void taken_by_others(void) {
+  long sum = 0;
+  int taken = 0, begun = 0;
+#pragma omp parallel num_threads(3)
+#pragma omp single
+#pragma omp taskgroup task_reduction(+ : sum)
+  {
+#pragma omp task shared(taken, begun, sum)
+    {
+      __atomic_store_n(&taken, 1, __ATOMIC_RELEASE);
+      omp_event_handle_t event;
+#pragma omp task in_reduction(+ : sum) detach(event) shared(begun)
+      {
+        __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
+        sum += 1;
+        omp_fulfill_event(event);
+      }
+      wait_for(&begun);
+    }
+    wait_for(&taken);
+  }
+  CHECK(sum == 1);
+}
+
 // A region inside reduces the copy that the task got.
 static void with_a_region(void) {
   long sum = 0;
@@ -246,6 +279,7 @@ static void all_of(unsigned* state) {
 int main(int count, char** argument) {
   const int rounds = count > 1 ? atoi(argument[1]) : 12;
   unsigned state = count > 2 ? (unsigned)atoi(argument[2]) : 1;
+  taken_by_others();
   for (int r = 0; r < rounds; ++r) {
     const int threads = r % 4 == 3 ? 4 : 2 + r % 2;
     const unsigned seed = next_random(&state);
