@@ -162,8 +162,10 @@ int pml_smelt_progress(void) { return pml_smelt_endpoint ? smelt_endpoint_progre
 
 void pml_smelt_look(void) {
   enum { kOthers = 16 };
-  static _Thread_local unsigned looks;
-  if (++looks % kOthers == 0)
+  static unsigned looks; /* by all threads. Relaxed, and not as one: a number that is lost changes nothing */
+  const unsigned number = __atomic_load_n(&looks, __ATOMIC_RELAXED) + 1;
+  __atomic_store_n(&looks, number, __ATOMIC_RELAXED);
+  if (number % kOthers == 0)
     opal_progress(); /* ours, too */
   else
     (void)smelt_endpoint_progress(pml_smelt_endpoint);

@@ -302,7 +302,8 @@ int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& 
     const bool last = k + 1 == seeds && k > 0;
     copy_tree(last ? best : candidates.tree[k % candidates.count], candidates.tree[kKept]);
     // A run that is short for its tree has no time to repair what great heat breaks.
-    const double hottest = (n <= kSmall ? kHottestSmall : kHottestLarge)[k % 4];
+    const double* const heats = n <= kSmall ? kHottestSmall : kHottestLarge;
+    const double hottest = heats[k % 4];
     const double length = static_cast<double>(moves / seeds) / (kLongRun * n);
     annealing.run(candidates.tree[kKept], hottest * std::min(1.0, length), moves / seeds, now, end);
   }
