@@ -9,10 +9,15 @@
 //
 // And for the sake of a team's first region:
 //   pthread_create           a new thread of libgomp's does not begin on its maker's CPU
+//
+// And so that the program ends at once:
+//   pthread_create           the process's first one tells the kernel of the barriers that sleepers will ask for (os.h)
 #include <pthread.h>
 #include <threads.h>
 #include <cerrno>
+#include <cstring>
 
+#include "base/options.h"
 #include "base/os/os.h"
 #include "openmp/behind.h"
 #include "openmp/new_thread.h"
@@ -64,6 +69,15 @@ constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
 [[gnu::noinline, gnu::cold]] int settle(pthread_t thread) { return headcount.crowded() ? 0 : begin_elsewhere(thread); }
 
+// Whoever cannot bear the call has said so (docs/debugging.md); nothing else of the settings is looked at here.
+[[gnu::noinline, gnu::cold]] void before_first_thread() {
+  const auto is = [](const char* name, const char* value) {
+    const char* const setting = environment(name);
+    return setting && std::strcmp(setting, value) == 0;
+  };
+  if (!is("SMELT_WAIT", "sleep") && !is("SMELT_GOMP", "0")) os::register_process_barrier();
+}
+
 }  // namespace
 
 void resolve_thread_calls() { real_create(); }
@@ -79,6 +93,8 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                    void* argument) noexcept {
+  if (smelt::os::is_single_threaded()) [[unlikely]]
+    before_first_thread();
   const int error = real_create()(thread, attributes, start, argument);
   if (error == EAGAIN) [[unlikely]]
     return create_after_all(thread, attributes, start, argument);

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstring>
 
+#include "base/options.h"
 #include "base/os/os.h"
 #include "hot_team.h"
 #include "openmp/at_exit.h"
@@ -377,6 +378,8 @@ const char* start_regions() {
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   start_thread_calls();
   start_blocktime();
+  // Before libomp makes the first thread. (What else preloads gomp_shim has it done there.)
+  if (os::is_single_threaded() && std::strcmp(options().wait, "sleep") != 0) os::register_process_barrier();
   return nullptr;
 }
 

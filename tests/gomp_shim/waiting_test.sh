@@ -20,4 +20,11 @@ else
   skips "the kernel permits no filters"
 fi
 
+# Nobody sleeps here, and yet the barriers that sleepers will ask for are known to the kernel.
+for first in "" thread; do
+  check "registered, stock $first" 0 '^not registered$' "$programs/registered" $first
+  check_under "registered before the first thread $first" 0 '^registered$' SMELT_CPUS=64 SMELT_SPIN_US=1000000 "$programs/registered" $first
+  check_under "registered by none that never sleeps so $first" 0 '^not registered$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/registered" $first
+  check_under "registered by none that is off $first" 0 '^not registered$' SMELT_GOMP=0 "$programs/registered" $first
+done
 finish

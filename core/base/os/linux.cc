@@ -22,6 +22,10 @@
 #include "base/os/errno_keeper.h"
 #include "base/os/no_cancellation.h"
 
+// Of glibc from 2.32 on (sys/single_threaded.h). Weak: elsewhere there is none.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name
+extern "C" char __libc_single_threaded __attribute__((weak));
+
 namespace smelt::os {
 
 void* map_pages(size_t bytes) {
@@ -99,6 +103,13 @@ bool process_barrier() {
   membarrier_refused.store(true, std::memory_order_relaxed);
   return false;
 }
+
+void register_process_barrier() {
+  const ErrnoKeeper keeper;
+  membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+bool is_single_threaded() { return &__libc_single_threaded && __libc_single_threaded; }
 
 bool process_barrier_refused() { return membarrier_refused.load(std::memory_order_relaxed); }
 
