@@ -24,40 +24,35 @@ check "undeferred, stock" 0 '^ok$' "$programs/undeferred"
 for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
   check_under "undeferred, $settings" 0 '^ok$' $settings "$programs/undeferred"
 done
-check "task loops, stock" 0 '^ok$' "$programs/task_loops"
-for seed in 1 2 3 4 5 6; do
-  check_under "task loops, seed $seed" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_loops" 24 $seed
-  grep -q '^ok$' "$output" || fails "task loops, seed $seed, did not come to their end"
-done
-for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
-  "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
-  check_under "task loops, $settings" 0 '^ok$' $settings "$programs/task_loops" 12 7
-done
-check "task reductions, stock" 0 '^ok$' "$programs/task_reductions"
-for seed in 1 2 3 4 5 6; do
-  check_under "task reductions, seed $seed" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_reductions" 8 $seed
-  grep -q '^ok$' "$output" || fails "task reductions, seed $seed, did not come to their end"
-done
-for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
-  "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
-  check_under "task reductions, $settings" 0 '^ok$' $settings "$programs/task_reductions" 4 7
-done
+# every_way PROGRAM ROUNDS FEWER: stock, by stealing with several seeds, and, in fewer rounds, under other settings
+every_way() {
+  program=$1 what=$(echo "$1" | tr _ ' ') rounds=$2 fewer=$3
+  check "$what, stock" 0 '^ok$' "$programs/$program"
+  for seed in 1 2 3 4 5 6; do
+    check_under "$what, seed $seed" 0 "$stolen" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program" "$rounds" $seed
+    grep -q '^ok$' "$output" || fails "$what, seed $seed, did not come to their end"
+  done
+  for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
+    "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
+    check_under "$what, $settings" 0 '^ok$' $settings "$programs/$program" "$fewer" 7
+  done
+}
+every_way task_loops 24 12
+every_way task_reductions 8 4
 right=$shim
-# Children that are taken for the task's around; an undeferred task whose end is never noticed.
-for fault in unadopted unsettled; do
-  shim=$programs/libsmelt_gomp_planted_$fault.so
-  if timeout 20 env LD_PRELOAD="$shim" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/undeferred" >"$output" 2>&1; then
-    fails "$fault is not noticed"
+# notices PROGRAM FAULT: it fails where that is planted
+notices() {
+  shim=$programs/libsmelt_gomp_planted_$2.so
+  if timeout 20 env LD_PRELOAD="$shim" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$1" >"$output" 2>&1; then
+    fails "$2 is not noticed"
   else
-    passes "$fault is noticed"
+    passes "$2 is noticed"
   fi
-done
-shim=$programs/libsmelt_gomp_planted_unlisted.so
-if timeout 20 env LD_PRELOAD="$shim" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_reductions" >"$output" 2>&1; then
-  fails "unlisted is not noticed"
-else
-  passes "unlisted is noticed"
-fi
+}
+# Children that are taken for the task's around; an undeferred task whose end is never noticed; copies that are not listed.
+notices undeferred unadopted
+notices undeferred unsettled
+notices task_reductions unlisted
 shim=$right
 check "C++, stock" 0 '^ok$' "$programs/own_tasks_cxx"
 check_under "C++" 0 "$stolen" SMELT_TASKS=1 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/own_tasks_cxx"
