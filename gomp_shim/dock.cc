@@ -11,14 +11,12 @@ namespace {
 
 // The life of a surplus thread (surplus.h), from the meeting on.
 void dock_lent(HotTeam& hot, uint32_t me, Position& position) {
-  Region& region = *hot.region;
   Lent& self = lend(*hot.surplus, me);
   smelt_gomp_lent = &self;
   uint64_t epoch = hot.first_epoch;
   for (bool stops = false;;) {
     ForkMessage message;
     while (!await_lent(self, epoch, stops, &message)) {
-      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
       alone(self);
       end_episode(position);
       stops = false;

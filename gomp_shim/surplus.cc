@@ -441,7 +441,6 @@ bool pass_lent(Lent& self, uint64_t epoch) {
       if (passed) say(self, block.released, epoch);
     }
     if (passed) return true;
-    team.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
   }
   alone(self);
   return false;

@@ -29,6 +29,15 @@ bool is_over(const TaskTeam& team, uint32_t threads, uint64_t episode, uint32_t*
   return finished == created;
 }
 
+// The task whose maker has marked this barrier: all lines that a thief touches, at once. By themselves they come one
+// after the other, each a transfer between cores.
+void prefetch_marked(const Region& region, const Worker& own) {
+  // Relaxed: hints, and perhaps not of the same mark.
+  const auto* const maker = static_cast<const Worker*>(region.marked_by.load(std::memory_order_relaxed));
+  const void* const task = region.marked_for.load(std::memory_order_relaxed);
+  if (maker && maker != &own) maker->deque.prefetch_steal(task, offsetof(Task, room) + 64);
+}
+
 // Everybody runs and steals what there is until that barrier is over. True: it is libgomp's, and has yet to be entered.
 bool drain(Position& position) {
   const uint64_t episode = position.epoch + 1;
@@ -38,19 +47,24 @@ bool drain(Position& position) {
   if (!team) return true;  // none of ours was made, so the marks are libgomp's
   const uint32_t threads = position.barrier->participants();
   Worker& worker = team->workers[position.thread];
+  prefetch_marked(region, worker);
   if (position.task) {
     settle_all(*team, position, &worker.implicit);
     note_unseen(position);
   }
-  // Relaxed: our own. And a sum.
+  // Relaxed: our own.
   const uint64_t created = worker.created.load(std::memory_order_relaxed);
-  if (created != worker.reported)
-    position.region->counters.tasks.fetch_add(created - worker.reported, std::memory_order_relaxed);
+  if (created != worker.reported) count_tasks(position.region->counters, position.thread, created - worker.reported);
   worker.reported = created;
   if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
-  worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
   uint32_t come = 0;
-  bool libgomps = false;
+  bool here = false, libgomps = false;
+  // Not before there is no task left to be found: a thread that steals waits for its own stores, this one goes to a
+  // line that others are reading, and nothing is over before the task is.
+  const auto arrive = [&] {
+    if (!here) worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
+    here = true;
+  };
   // Acquire: pairs with the release below, for what all have done.
   const auto is_released = [&] { return team->released.load(std::memory_order_acquire) >= episode; };
   const auto done = [&] {
@@ -72,7 +86,8 @@ bool drain(Position& position) {
       }
       run_task(*team, position, task);
       turns = 0;
-    } else if (done()) {  // only now: the tasks in our deque must not wait for us while we are in libgomp's barrier
+    } else if (arrive(),
+               done()) {  // only now: the tasks in our deque must not wait for us while we are in libgomp's barrier
       break;
     } else {
       wait_idly(*team, position, turns++, kForAnything, done);
@@ -87,7 +102,10 @@ bool drain(Position& position) {
 void mark_drained_anew(Position& position, Worker& worker) {
   const uint64_t episode = position.epoch + 1;
   worker.marked = episode;
-  if (!mark(*position.real_epoch, episode)) return;
+  // Relaxed: hints.
+  position.region->marked_by.store(&worker, std::memory_order_relaxed);
+  position.region->marked_for.store(worker.deque.newest.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  if (!mark_next(position)) return;
   position.barrier->wake_all();
   if (HotTeam* hot = position_region(position).hot; hot && hot->active) hot->fork->wake_all();
 }

@@ -288,8 +288,8 @@ inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
     copy_arguments(task->room, call.data, call.size);
   count_task(&parent, me);
   count_created(worker);
-  mark_drained(position, worker);
   offer_task(team, worker, task);
+  mark_drained(position, worker);  // the thread that leaves a barrier because of it finds the task
   return true;
 }
 

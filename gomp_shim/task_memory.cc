@@ -50,6 +50,9 @@ void free_tasks(Region& region) {
   forget_tasks(region);
 }
 
-void forget_tasks(Region& region) { region.tasks.store(nullptr, std::memory_order_relaxed); }
+void forget_tasks(Region& region) {
+  region.marked_by.store(nullptr, std::memory_order_relaxed);
+  region.tasks.store(nullptr, std::memory_order_relaxed);
+}
 
 }  // namespace smelt::gomp

@@ -48,6 +48,7 @@ void end_dependences(TaskTeam& team, Task* task, uint32_t me) {
 void end_task(TaskTeam& team, Task* task, uint32_t me) {
   if (task->node || task->children) end_dependences(team, task, me);
   Task* const parent = task->parent.load(std::memory_order_relaxed);
+  const uint32_t maker = task->home;  // which runs the parent, whose other words it is writing
   Group* const group = task->member_of;
   std::free(task->large);
   const auto open = static_cast<int64_t>(task->made - task->ended);
@@ -70,14 +71,13 @@ void end_task(TaskTeam& team, Task* task, uint32_t me) {
       wake_worker(team, runner);
     }
   }
-  if (parent->runner == me && !parent->over) {
+  if (maker == me && !parent->over) {
     ++parent->ended;
     return;
   }
-  const uint32_t runner = parent->runner;
   // Release: the task's effects, for the taskwait. Acquire: for the thread that frees the parent.
   if (parent->others.fetch_sub(1, std::memory_order_acq_rel) == 1) release(team, parent, me);
-  wake_worker(team, runner);
+  wake_worker(team, maker);
 }
 
 // The body that is over has made tasks of libgomp's in a group of ours. Still inside libgomp's undeferred task.
@@ -189,6 +189,12 @@ void run_task(TaskTeam& team, Position& position, Task* task) {
   Task* const before = position.task;
   const bool unseen = position.unseen;
   const uint32_t unmarked = position.unmarked;
+  // Where its end is counted, while it runs: that of a stolen one at its parent, which another thread runs.
+  std::atomic<uint64_t>& finished = team.workers[position.thread].finished;
+  prefetch_to_write(&finished);
+  // Relaxed: the deque has brought it.
+  Task* const parent = task->parent.load(std::memory_order_relaxed);
+  if (task->home != position.thread) prefetch_to_write(&parent->others);
   task->runner = position.thread;
   position.task = task;
   position.unseen = !task->group;
@@ -202,7 +208,6 @@ void run_task(TaskTeam& team, Position& position, Task* task) {
   position.unmarked = unmarked;
   end_task(team, task, position.thread);
   // Relaxed load: nobody else writes it. Release: the body with all that it made or marked, and our use of the task.
-  std::atomic<uint64_t>& finished = team.workers[position.thread].finished;
   finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 

@@ -32,7 +32,7 @@ extern "C" void smelt_gomp_mark(void) {
   } else {
     position.unmarked |= smelt_gomp_own_tasks;
   }
-  if (!mark(*position.real_epoch, position.epoch + 1)) return;
+  if (!mark_next(position)) return;
   position.barrier->wake_all();
   if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active) wake_joining(*hot);
 }

@@ -62,19 +62,18 @@ int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCom
   const uint32_t me = at.thread;
   ForkJoin& tree = *static_cast<Region*>(at.region)->reduction;
   const std::atomic<uint64_t>* stop = at.real_epoch;
-  const auto pass_real = [&](bool stopped) {
-    if (stopped) at.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+  const auto pass_real = [&] {
     if (me == 0) count(at.region->counters.real);
     REAL(__kmpc_barrier)(where, gtid);
     stop = nullptr;
   };
-  if (next_is_real(at)) pass_real(false);
+  if (next_is_real(at)) pass_real();
   uint32_t combined = 0;
-  while (!tree.combine_below(me, epoch, stop, data, combine, &combined)) pass_real(true);
+  while (!tree.combine_below(me, epoch, stop, data, combine, &combined)) pass_real();
   if (me == 0) return 1;
   tree.arrive_with(me, epoch, data);
   ForkMessage nothing;
-  while (!tree.await(me, epoch, stop, &nothing)) pass_real(true);
+  while (!tree.await(me, epoch, stop, &nothing)) pass_real();
   step(at);
   return 0;
 }

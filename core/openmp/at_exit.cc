@@ -57,7 +57,7 @@ void say_counts(const smelt_openmp_counts& sum) {
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line(
       "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
-      "(%llu waits given up for one); %llu sleeps%s%s%s%s",
+      "(%llu with tasks); %llu sleeps%s%s%s%s",
       number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
       number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
       loops, tasks, surplus, others);

@@ -24,9 +24,14 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> dynamic_loops{0};  // whose chunks the shim handed out
   std::atomic<uint64_t> surplus{0};        // regions in which threads ran as user-level threads
   // Anybody's.
-  alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};
-  std::atomic<uint64_t> tasks{0};      // that were not the runtime's
+  alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};  // by whoever marked the barrier
   std::atomic<uint64_t> evictions{0};  // times that user-level threads had to be taken from a kernel thread
+  // Tasks that were not the runtime's. Every thread that has made some adds to them at every barrier, and in one word
+  // for all would wait for the others.
+  static constexpr uint32_t kStripes = 8;
+  struct alignas(kLineBytes) Stripe {
+    std::atomic<uint64_t> tasks{0};
+  } made[kStripes];
 
   Counters* next = nullptr;  // all that are alive; guarded by a lock in counters.cc
 };
@@ -35,6 +40,12 @@ struct alignas(kLineBytes) Counters {
 inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
   // Relaxed, load and store apart: nobody else writes, and readers want a recent number, no order.
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+// Tasks of that thread's.
+inline void count_tasks(Counters& counters, uint32_t thread, uint64_t by) {
+  // Relaxed: a sum.
+  counters.made[thread % Counters::kStripes].tasks.fetch_add(by, std::memory_order_relaxed);
 }
 
 // A region handed to another runtime of the process. Any thread's.

@@ -42,6 +42,15 @@ struct Deque {
     prefetch_to_write(&ring[bottom.load(std::memory_order_relaxed) & (kRoom - 1)]);
   }
 
+  // A thief that has been told of an entry: the same. Where there is one alone, it is likely to be `entry`. For writing
+  // what it is about to move and to take: the word itself, and the entry's first `bytes`.
+  void prefetch_steal(const void* entry, size_t bytes) const {
+    prefetch(&bottom);
+    prefetch_to_write(&top);
+    for (size_t at = 0; at < bytes; at += 64) prefetch_to_write(static_cast<const char*>(entry) + at);
+    prefetch(&ring[top.load(std::memory_order_relaxed) & (kRoom - 1)]);  // relaxed: a hint
+  }
+
   // The owner. False: full.
   bool push(Entry* entry) {
     const int64_t b = bottom.load(std::memory_order_relaxed);  // nobody else writes it

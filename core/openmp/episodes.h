@@ -5,8 +5,8 @@
 // episode, the same for all its threads (Position::epoch + 1 names the next one), and making a task marks the maker's
 // next barrier as real:
 //
-//   1. Before a task is made: real_epoch = max(real_epoch, epoch + 1); if that changed it, a full fence, and sleepers
-//      are woken.
+//   1. Before a task of the runtime's is made: real_epoch = max(real_epoch, epoch + 1); if that changed it, a full fence,
+//      and sleepers are woken. For one of the shim's own it will do before its maker arrives or ends a task.
 //   2. At barrier e: real_epoch == e on arrival -> the runtime's barrier. While waiting in ours: released -> done;
 //      real_epoch == e -> leave for the runtime's. epoch = e only after returning.
 //   3. Equality, never >=: a thread that is past e already may mark e + 1 while others are still leaving e.
@@ -33,6 +33,14 @@ namespace smelt::openmp {
 // Episode `epoch` is real. False: it was so already. True: it is from now on, and the caller wakes the threads that
 // sleep in it.
 bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch);
+
+// The same of the calling thread's next one. The count is the marker's: those who leave because of the mark are many,
+// and in a hurry.
+inline bool mark_next(Position& position) {
+  if (!mark(*position.real_epoch, position.epoch + 1)) return false;
+  position.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
 
 inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
   // Acquire: pairs with mark(). A thread that goes to the real barrier because of the mark sees all that was written
@@ -62,10 +70,8 @@ inline void pass(Position& position, RealBarrier real_barrier) {
   const uint64_t epoch = position.epoch + 1;
   const bool real = next_is_real(position);
   if (real || !position.barrier->arrive_and_wait(position.thread, epoch, position.real_epoch)) [[unlikely]] {
-    Counters& counters = position.region->counters;
-    if (!real) counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     const bool by_runtime = real_barrier();
-    if (by_runtime && position.thread == 0) count(counters.real);
+    if (by_runtime && position.thread == 0) count(position.region->counters.real);
     if (!by_runtime) {
       position.reals = 0;
     } else if (position.assumed == 0) {

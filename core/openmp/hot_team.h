@@ -90,7 +90,6 @@ template <typename Run, typename EndReal>
     ForkMessage message;
     while (!fork.await(me, epoch, stop, &message, asleep)) {
       // Arrived, and then somebody who had not made a task: this join is another one. position.epoch still numbers it.
-      region.counters.abandoned.fetch_add(1, std::memory_order_relaxed);
       end_real();
       stop = nullptr;
       asleep = hot.barrier->is_crowd();
@@ -120,7 +119,6 @@ template <typename Leave, typename ComeBack, typename Gather, typename EndReal>
   if (!next_is_real(position)) {
     leave();
     if (gather()) return;
-    position.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
     come_back();
   }
   end_real();

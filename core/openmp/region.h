@@ -38,7 +38,8 @@ struct RegionRecord {
   // The largest episode that must be served by the runtime's barrier. Read by every barrier, written when tasks are
   // made.
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
-  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
+  std::atomic<const void*> marked_by, marked_for;  // hints for those who leave a barrier because of it: the shim's
+  std::atomic<void*> copied;                       // copyprivate: published by the barrier that follows
 
   Counters counters;
 

@@ -12,7 +12,7 @@ import sys
 # own_tasks.h says what each of these is for. FAULT: [(pattern, replacement), ...]
 FAULTS = {
     # A task is made and the maker's next barrier is not marked.
-    'unmarked': [(r'if \(!mark\(\*position\.real_epoch, episode\)\) return;', 'return;')],
+    'unmarked': [(r'if \(!mark_next\(position\)\) return;', 'return;')],
     # Who waits inside a task runs any task, not only descendants.
     'strangers': [(r'return is_below\(candidate, waiting\);', 'return is_below(candidate, waiting) || true;')],
     # What an undeferred task makes is counted as its parent's.

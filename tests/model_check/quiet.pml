@@ -1,7 +1,8 @@
 /* How a barrier is ended before which tasks were made, under weak memory. Stands for gomp_shim/task_barrier.cc drain(),
  * is_over() and mark_for_libgomp(). THREADS threads; thread 0's implicit task makes task 1; whoever runs that makes
  * task 2; task 2, with LIBGOMP, may make a task of libgomp's. The deques are words that are claimed by
- * compare-and-swap (deque.pml has the real ones). All go into the barrier; what is queued is run by anybody there.
+ * compare-and-swap (deque.pml has the real ones). All go into the barrier; what is queued is run by anybody there,
+ * before it has said that it has arrived or after that. Only when it has said so it asks whether all is over.
  *   created, finished, arrived   one word per thread, its own
  *   marked                       libgomp_epoch
  *   released                     by whoever finds that all have come and the sums agree, and nobody has marked
@@ -97,16 +98,16 @@ inline is_over() {
      :: else fi;
   total=0; made=0 }
 
-proctype Worker(byte me) { byte got, v, j, mine, come, total, made, own_created, own_finished; bool over, real, in=true;
+proctype Worker(byte me) { byte got, v, j, mine, come, total, made, own_created, own_finished; bool over, real, here, in=true;
   if :: me==0 -> make(1) :: else fi;
-  store(arrived(me), 1, ARRIVED);
   do :: in ->
-     if :: last_[queued(1)]==1 -> claim(1); if :: got!=0 -> body() :: else fi
+     if :: !here && !(mine!=0 && last_[queued(mine)]==1) -> here=true; store(arrived(me), 1, ARRIVED)
+        :: last_[queued(1)]==1 -> claim(1); if :: got!=0 -> body() :: else fi
         :: last_[queued(2)]==1 -> claim(2); if :: got!=0 -> body() :: else fi
-        :: last_[released]==1 -> load(released, SEE, v); if :: v==1 -> in=false :: else fi; v=0
-        :: last_[marked]==1 && !(mine!=0 && last_[queued(mine)]==1) ->
+        :: here && last_[released]==1 -> load(released, SEE, v); if :: v==1 -> in=false :: else fi; v=0
+        :: here && last_[marked]==1 && !(mine!=0 && last_[queued(mine)]==1) ->
            load(marked, SEE, v); if :: v==1 -> in=false; real=true :: else fi; v=0
-        :: !(mine!=0 && last_[queued(mine)]==1) ->
+        :: here && !(mine!=0 && last_[queued(mine)]==1) ->
 #ifdef MARKED_FIRST
            load(marked, SEE, v); real=(v==1); v=0;
            is_over();
@@ -126,7 +127,7 @@ proctype Worker(byte me) { byte got, v, j, mine, come, total, made, own_created,
 #endif
      fi
   :: else -> break od;
-  come=0; own_created=0; own_finished=0; mine=0;
+  come=0; own_created=0; own_finished=0; mine=0; here=false;
   if :: real -> inside_libgomp++; assert(outside==0);
         atomic { update_from(libgomp, ACQ_REL, v); update_to(v+1); v=0 };
         await(libgomp, THREADS, ACQUIRE); read(0, v)

@@ -19,7 +19,7 @@ typedef struct smelt_openmp_counts {
   uint64_t hot_teardowns;   /* hot teams ended again: other team size, a setting changed, ... */
   uint64_t own_episodes;    /* barriers served by Smelt */
   uint64_t real_episodes;   /* barriers that were left to the runtime, because tasks were waiting to be run */
-  uint64_t abandoned;       /* times that a thread left Smelt's barrier for the runtime's: a task was made meanwhile */
+  uint64_t abandoned;       /* barriers that a task was made before: no thread stays in Smelt's plain one */
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
   uint64_t shared_loops;    /* dynamic loops whose chunks Smelt handed out, once for a team */
