@@ -5,8 +5,8 @@
 // episode, the same for all its threads (Position::epoch + 1 names the next one), and making a task marks the maker's
 // next barrier as real:
 //
-//   1. Before a task of the runtime's is made: real_epoch = max(real_epoch, epoch + 1); if that changed it, a full fence,
-//      and sleepers are woken. For one of the shim's own it will do before its maker arrives or ends a task.
+//   1. Before a task of the runtime's is made: real_epoch = max(real_epoch, epoch + 1); if that changed it, a full
+//      fence, and sleepers are woken. For one of the shim's own it will do before its maker arrives or ends a task.
 //   2. At barrier e: real_epoch == e on arrival -> the runtime's barrier. While waiting in ours: released -> done;
 //      real_epoch == e -> leave for the runtime's. epoch = e only after returning.
 //   3. Equality, never >=: a thread that is past e already may mark e + 1 while others are still leaving e.
