@@ -12,14 +12,6 @@ typedef struct {
   double value;
 } line;
 
-static inline void pause_cpu(void) {
-#if defined __x86_64__
-  __builtin_ia32_pause();
-#elif defined __aarch64__
-  __asm__ volatile("isb" ::: "memory");
-#endif
-}
-
 /* release: what was written before, the value among it; acquire by the waiter. */
 static inline void post(line* mine, uint64_t epoch) {
   atomic_store_explicit(&mine->epoch, epoch, memory_order_release);

@@ -8,11 +8,16 @@
 
 #include "timing.h"
 
-enum { kSmall = 1, kLarge = 8192, kReductions = 10 }; /* doubles: 8 B and 64 KiB; in a communicator */
+enum {
+  kSmall = 1,
+  kLarge = 8192,
+  kLongest = 131072,
+  kReductions = 10
+}; /* doubles: 8 B, 64 KiB, 1 MiB; in a communicator */
 #define MOST_AWAY_NS 300.0
 
 static int me;
-static double mine[kLarge], theirs[kLarge];
+static double mine[kLongest], theirs[kLongest];
 
 static void expect(double got, double wanted, const char* what) {
   if (got == wanted) return;
@@ -101,8 +106,11 @@ static const struct figure {
                {"allreduce-64K", allreduce, kLarge, 20, 0},
                {"bcast-64K", bcast, kLarge, 20, 0},
                {"reduce-64K", reduce, kLarge, 20, 0},
+               {"allreduce-1M", allreduce, kLongest, 10, 0},
+               {"bcast-1M", bcast, kLongest, 10, 0},
                {"communicator", communicator, kSmall, 10, 0},
                {"message-8", message, kSmall, 1000, 0},
+               {"message-1K", message, 128, 500, 0},
                {"message-64K", message, kLarge, 20, 0},
                {"halo-8", halo, kSmall, 1000, 0},
                {"halo-2K", halo, 256, 500, 0}};

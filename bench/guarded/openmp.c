@@ -5,6 +5,7 @@
  * computed.
  */
 #include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "common.h"
@@ -102,6 +103,26 @@ static double copyprivate(int count) {
   return (double)(ticks() - start);
 }
 
+static double sections(int count) {
+  static struct { _Alignas(128) int one, other; } by[2];
+  by[0].one = by[0].other = by[1].one = by[1].other = 0;
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 0; i < count; i++) {
+#pragma omp sections
+    {
+#pragma omp section
+      by[omp_get_thread_num()].one++;
+#pragma omp section
+      by[omp_get_thread_num()].other++;
+    }
+  }
+  const uint64_t end = ticks();
+  expect(by[0].one + by[1].one, count, "first sections");
+  expect(by[0].other + by[1].other, count, "second sections");
+  return (double)(end - start);
+}
+
 static double reduction(int count) {
   long sum = 0;
   const uint64_t start = ticks();
@@ -163,6 +184,32 @@ static double tasks(int count) {
   return (double)(end - start);
 }
 
+/* Thread 0 makes a task, and goes on when the other has run it. */
+static double task_taken(int count) {
+  static struct { _Alignas(128) _Atomic int done; } task;
+  int own = 0;
+  /* relaxed: the region begins after it */
+  atomic_store_explicit(&task.done, 0, memory_order_relaxed);
+  const uint64_t start = ticks();
+#pragma omp parallel num_threads(2)
+  for (int i = 1; i <= count; i++) {
+#pragma omp master
+    {
+#pragma omp task shared(own) firstprivate(i)
+      {
+        own += omp_get_thread_num() == 0;
+        /* relaxed: nothing is read on the strength of it */
+        atomic_store_explicit(&task.done, i, memory_order_relaxed);
+      }
+      while (atomic_load_explicit(&task.done, memory_order_relaxed) < i) pause_cpu();
+    }
+#pragma omp barrier
+  }
+  const uint64_t end = ticks();
+  expect(own, 0, "tasks that their maker ran");
+  return (double)(end - start);
+}
+
 static double task_loop(int count) {
   static struct { _Alignas(128) long run; } by[2];
   by[0].run = by[1].run = 0;
@@ -186,7 +233,8 @@ static const Figure figures[] = {{"barrier", barrier, 2000},     {"barrier-skewe
                                  {"single", single, 1500},       {"copyprivate", copyprivate, 1000},
                                  {"reduction", reduction, 1000}, {"dynamic", dynamic, 200},
                                  {"nested", nested, 2000},       {"tasks", tasks, 20},
-                                 {"task-loop", task_loop, 20},   {0}};
+                                 {"task-loop", task_loop, 20},   {"task-taken", task_taken, 200},
+                                 {"sections", sections, 500},    {0}};
 
 static int measure(const char* name) {
   expect(team(), 2, "threads of a team");

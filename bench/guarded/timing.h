@@ -24,6 +24,14 @@ static inline double clock_ns(void) {
   return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static inline void pause_cpu(void) {
+#if defined __x86_64__
+  __builtin_ia32_pause();
+#elif defined __aarch64__
+  __asm__ volatile("isb" ::: "memory");
+#endif
+}
+
 /* A stay must end to the ns: on x86-64 the time-stamp counter is read in a third of the clock's time. */
 static inline uint64_t ticks(void) {
 #ifdef __x86_64__
