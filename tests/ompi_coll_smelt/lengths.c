@@ -39,14 +39,15 @@ static void in_step(MPI_Comm comm, int round) {
   if (sum != world_size * (world_size - 1) / 2 || word != round) fail("round %d: sum %d, word %d", round, sum, word);
 }
 
-typedef enum kind { kAllreduce, kAllgather, kAllgatherv, kGather, kGatherv, kScatterv, kKinds } kind;
-static const char *const names[] = {"allreduce", "allgather", "allgatherv", "gather", "gatherv", "scatterv"};
+typedef enum kind { kAllreduce, kAllgather, kAllgatherv, kGather, kScatter, kGatherv, kScatterv, kKinds } kind;
+static const char *const names[] = {"allreduce", "allgather", "allgatherv", "gather", "scatter", "gatherv", "scatterv"};
 
 // Must this rank be told that rank 0, the root, has another length than the others?
 static int is_told(kind which, int mine, int others) {
   switch (which) {
     case kGather:
     case kGatherv: return world_rank == 0;
+    case kScatter: return world_rank != 0;
     case kScatterv: return world_rank != 0 && others > mine;
     default: return 1;
   }
@@ -59,7 +60,7 @@ static void differ(MPI_Comm comm, kind which, int mine, int others) {
   int *in = calloc(ints, sizeof *in), *counts = malloc((size_t)world_size * sizeof(int)),
       *places = malloc((size_t)world_size * sizeof(int));
   for (int i = 0; i < world_size; ++i) counts[i] = own, places[i] = i * own;
-  const int one = which == kAllreduce || which == kScatterv;
+  const int one = which == kAllreduce || which == kScatter || which == kScatterv;
   guarded out = guarded_new((one ? (size_t)own : ints) * sizeof *in);
   void *const to = out.data;
   int error = MPI_SUCCESS, class = MPI_SUCCESS, intact;
@@ -68,6 +69,7 @@ static void differ(MPI_Comm comm, kind which, int mine, int others) {
     case kAllgather: error = MPI_Allgather(in, own, MPI_INT, to, own, MPI_INT, comm); break;
     case kAllgatherv: error = MPI_Allgatherv(in, own, MPI_INT, to, counts, places, MPI_INT, comm); break;
     case kGather: error = MPI_Gather(in, own, MPI_INT, to, own, MPI_INT, 0, comm); break;
+    case kScatter: error = MPI_Scatter(in, own, MPI_INT, to, own, MPI_INT, 0, comm); break;
     case kGatherv: error = MPI_Gatherv(in, own, MPI_INT, to, counts, places, MPI_INT, 0, comm); break;
     default: error = MPI_Scatterv(in, counts, places, MPI_INT, to, own, MPI_INT, 0, comm);
   }
@@ -145,7 +147,7 @@ int main(int argc, char **argv) {
   MPI_Comm_free(&comm);
   for (int mine = 0; all && mine < kLengths; ++mine)
     for (int others = 0; others < kLengths; ++others)
-      for (kind which = kAllreduce; mine != others && which <= kGather; ++which)
+      for (kind which = kAllreduce; mine != others && which <= kScatter; ++which)
         differ_once(which, lengths[mine], lengths[others]);
   return finish();
 }

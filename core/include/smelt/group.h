@@ -156,6 +156,8 @@ typedef struct smelt_block {
  *                   the place for them. If a participant is sent more or less than that, it gets the bytes that
  *                   fit, and -EMSGSIZE
  *   gather          as allgather, to `out` of root alone. Elsewhere out is not looked at and may be NULL
+ *   scatter         from `in` of root, which has n times `bytes`, to everybody its own. The root's `out` may lie where
+ *                   its block is (in + root * bytes). Elsewhere in is not looked at and may be NULL
  *   allgatherv      allgather of blocks of any lengths, to any places of `out`. `places` says of each participant how
  *                   long its block is, the same to all, and where it goes here; the places do not overlap
  *   scatterv        scatter of blocks of any lengths from any places of `in`. `places` is the root's alone, as `in`: it
@@ -163,7 +165,7 @@ typedef struct smelt_block {
  *                   has none
  *   gatherv         the other way round; `in` lies in one piece
  *
- * In reductions, scans, allgather, alltoall and gather all must give the same length (in a reduce_scatter: of
+ * In reductions, scans, allgather, alltoall, gather and scatter all must give the same length (in a reduce_scatter: of
  * the row; in allgatherv, gatherv and scatterv: of each block). If they do not, nobody waits for ever and nothing is
  * written elsewhere than in the result. A participant that finds it out returns -EMSGSIZE, with nothing of use in its
  * result. A group that could not go on without losing step returns -EMSGSIZE from then on. */
@@ -187,6 +189,8 @@ SMELT_API int smelt_group_exchange(smelt_group *group, const smelt_block *out, s
                                    size_t incoming);
 SMELT_API int smelt_group_allgatherv(smelt_group *group, const smelt_data *in, void *out, const smelt_place *places);
 SMELT_API int smelt_group_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root);
+SMELT_API int smelt_group_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                  unsigned root);
 SMELT_API int smelt_group_scatterv(smelt_group *group, const void *in, const smelt_place *places, const smelt_data *out,
                                    size_t bytes, unsigned root);
 SMELT_API int smelt_group_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,
@@ -236,6 +240,8 @@ SMELT_API int smelt_group_start_allgatherv(smelt_group *group, const smelt_data 
                                            const smelt_place *places, smelt_request *request);
 SMELT_API int smelt_group_start_gather(smelt_group *group, const smelt_data *in, void *out, size_t bytes, unsigned root,
                                        smelt_request *request);
+SMELT_API int smelt_group_start_scatter(smelt_group *group, const void *in, const smelt_data *out, size_t bytes,
+                                        unsigned root, smelt_request *request);
 SMELT_API int smelt_group_start_scatterv(smelt_group *group, const void *in, const smelt_place *places,
                                          const smelt_data *out, size_t bytes, unsigned root, smelt_request *request);
 SMELT_API int smelt_group_start_gatherv(smelt_group *group, const void *in, size_t bytes, void *out,

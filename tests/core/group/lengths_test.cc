@@ -119,6 +119,7 @@ enum class Kind {
   kGather,
   kGatherv,
   kReduceScatter,  // of a row
+  kScatter,
   kScatterv,
   kAlltoall,  // of a row to a row
   kExchange
@@ -159,6 +160,7 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
     if (kind == Kind::kAllgatherv) error = smelt_group_allgatherv(group, &from, to.base, places.data());
     if (kind == Kind::kGather) error = smelt_group_gather(group, &from, to.base, bytes, 0);
     if (kind == Kind::kGatherv) error = smelt_group_gatherv(group, from.base, bytes, to.base, places.data(), 0);
+    if (kind == Kind::kScatter) error = smelt_group_scatter(group, from.base, &to, bytes, 0);
     if (kind == Kind::kScatterv) error = smelt_group_scatterv(group, from.base, places.data(), &to, bytes, 0);
     if (kind == Kind::kAlltoall) error = smelt_group_alltoall(group, in.data(), to.base, bytes);
     if (kind == Kind::kReduceScatter) error = smelt_group_reduce_scatter_block(group, from.base, to.base, own, &fold);
@@ -173,6 +175,7 @@ int disagree(smelt_group* group, const Seat& seat, Kind kind, const size_t* leng
     if (kind == Kind::kGather) error = smelt_group_start_gather(group, &from, to.base, bytes, 0, &request);
     if (kind == Kind::kGatherv)
       error = smelt_group_start_gatherv(group, from.base, bytes, to.base, places.data(), 0, &request);
+    if (kind == Kind::kScatter) error = smelt_group_start_scatter(group, from.base, &to, bytes, 0, &request);
     if (kind == Kind::kScatterv)
       error = smelt_group_start_scatterv(group, from.base, places.data(), &to, bytes, 0, &request);
     if (kind == Kind::kAlltoall) error = smelt_group_start_alltoall(group, in.data(), to.base, bytes, &request);
@@ -196,6 +199,7 @@ bool is_told(Kind kind, unsigned me, unsigned odd, const size_t* lengths) {
     case Kind::kReduce:
     case Kind::kGather:
     case Kind::kGatherv: return me == 0;
+    case Kind::kScatter: return me != 0 && (odd == 0 || odd == me);
     case Kind::kScatterv: return lengths[me] > lengths[0];  // who takes less need not see that there was more
     case Kind::kScan: return me > odd || (me == odd && odd > 0);
     default: return true;
@@ -253,6 +257,11 @@ TEST(LengthsOf, AGather) {
   EXPECT_EQ(disagreements(2, Kind::kGather, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
   EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+}
+TEST(LengthsOf, AScatter) {
+  EXPECT_EQ(disagreements(2, Kind::kScatter, {}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
 }
 TEST(LengthsOf, AnAlltoall) {
   EXPECT_EQ(disagreements(2, Kind::kAlltoall, {}), 0);

@@ -46,11 +46,12 @@ enum class Kind {
   kAlltoall,
   kExchange,
   kGather,
+  kScatter,
   kAllgatherv,
   kScatterv,
   kGatherv
 };
-constexpr uint32_t kKinds = 15;
+constexpr uint32_t kKinds = 16;
 
 // An exchange's message from one to another: of any length up to `count`, and none to every third.
 size_t between(unsigned from, unsigned to, size_t count, uint32_t round) {
@@ -141,7 +142,7 @@ struct Operation {
     return (kind == Kind::kAlltoall ? count * seat.n : count) * width();
   }
   bool gathers() const { return is_for_all() || kind == Kind::kGather || kind == Kind::kGatherv; }
-  bool scatters() const { return kind == Kind::kScatterv; }
+  bool scatters() const { return kind == Kind::kScatter || kind == Kind::kScatterv; }
   bool has_row() const { return gathers() || scatters(); }
   bool is_various() const { return kind >= Kind::kAllgatherv; }
   bool is_for_all() const { return kind == Kind::kAllgather || kind == Kind::kAllgatherv; }
@@ -190,6 +191,7 @@ struct Operation {
         return smelt_group_start_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size(),
                                           &request);
       case Kind::kGather: return smelt_group_start_gather(group, &from, row(out), bytes, root, &request);
+      case Kind::kScatter: return smelt_group_start_scatter(group, row(in), &to, bytes, root, &request);
       case Kind::kAllgatherv: return smelt_group_start_allgatherv(group, &from, row(out), places.data(), &request);
       case Kind::kGatherv:
         return smelt_group_start_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root,
@@ -219,6 +221,7 @@ struct Operation {
       case Kind::kExchange:
         return smelt_group_exchange(group, outgoing.data(), outgoing.size(), incoming.data(), incoming.size());
       case Kind::kGather: return smelt_group_gather(group, &from, row(out), bytes, root);
+      case Kind::kScatter: return smelt_group_scatter(group, row(in), &to, bytes, root);
       case Kind::kAllgatherv: return smelt_group_allgatherv(group, &from, row(out), places.data());
       case Kind::kGatherv:
         return smelt_group_gatherv(group, from.base, bytes, row(out), me == root ? places.data() : nullptr, root);
@@ -383,6 +386,7 @@ TEST_P(Started, ScatteredUnevenly) { expect_every_size(GetParam(), Kind::kReduce
 TEST_P(Started, Scanned) { expect_every_size(GetParam(), Kind::kScan); }
 TEST_P(Started, ScannedWithoutOneself) { expect_every_size(GetParam(), Kind::kExscan); }
 TEST_P(Started, Gathered) { expect_every_size(GetParam(), Kind::kGather); }
+TEST_P(Started, Scattered) { expect_every_size(GetParam(), Kind::kScatter); }
 TEST_P(Started, GatheredByAllUnevenly) { expect_every_size(GetParam(), Kind::kAllgatherv); }
 TEST_P(Started, HandedOutUnevenly) { expect_every_size(GetParam(), Kind::kScatterv); }
 TEST_P(Started, GatheredUnevenly) { expect_every_size(GetParam(), Kind::kGatherv); }
@@ -447,7 +451,7 @@ TEST(StartedOf, MoreThanABlock) {
     EXPECT_EQ(failures(n, {}), 0);
     for (const Kind kind : {Kind::kAllgather, Kind::kReduceScatterBlock, Kind::kReduceScatter, Kind::kScan})
       EXPECT_EQ(in_group(n, {}, up_to(300, kind)), 0);
-    for (const Kind kind : {Kind::kGather, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
+    for (const Kind kind : {Kind::kGather, Kind::kScatter, Kind::kAllgatherv, Kind::kScatterv, Kind::kGatherv})
       EXPECT_EQ(in_group(n, {}, up_to(20000, kind)), 0);
     EXPECT_EQ(in_group(n, {}, exchanges), 0);
   }
@@ -459,7 +463,7 @@ int alone(smelt_group* group, Seat& seat) {
   std::vector<std::unique_ptr<Operation>> all;
   for (const Kind kind :
        {Kind::kAllreduce, Kind::kBarrier, Kind::kReduce, Kind::kBroadcast, Kind::kAllgather, Kind::kReduceScatterBlock,
-        Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange, Kind::kGather})
+        Kind::kReduceScatter, Kind::kAlltoall, Kind::kExchange, Kind::kGather, Kind::kScatter})
     for (const size_t count : {size_t{1}, size_t{20}, size_t{1000}, size_t{50000}})
       all.push_back(std::make_unique<Operation>(kind, kind == Kind::kBarrier ? 0 : count, 1,
                                                 static_cast<uint32_t>(all.size()), false, seat));
@@ -571,6 +575,10 @@ TEST(StartedOf, RefusesAsTheBlockingOnes) {
                     smelt_group_gather(group, nullptr, &done, 4, 0) == -EINVAL &&
                     smelt_group_gather(group, &word, nullptr, 4, seat.me) == -EINVAL,
                 "a gather to nobody, of nothing, to nowhere");
+    EXPECT_HERE(smelt_group_start_scatter(group, &done, &word, 4, 2, &request) == -EINVAL &&
+                    smelt_group_scatter(group, &done, nullptr, 4, 0) == -EINVAL &&
+                    smelt_group_scatter(group, nullptr, &word, 4, seat.me) == -EINVAL,
+                "a scatter from nobody, to nowhere, of nothing");
     EXPECT_HERE(smelt_group_test(nullptr, &done) == -EINVAL && smelt_group_test(&request, nullptr) == -EINVAL &&
                     smelt_group_wait(nullptr) == -EINVAL,
                 "test and wait of nothing");

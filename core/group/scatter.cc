@@ -1,0 +1,140 @@
+// Scatter: to everybody its block of the root's row.
+//
+//   inline  up to 280 bytes for all together, in lines that carry their own flags: the root writes the row once, and
+//           everybody takes its block out of it
+//   shelf   the same over the root's shelf, in pieces
+//   single  longer ones go straight from memory to memory (rooted_copy.h)
+//
+// The row begins behind the root's block and goes round, so the root's own block is not sent. Every other participant
+// looks only at the pieces that have something of its block, and says at once that it has done with the others. So the
+// first leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing
+// calls, or kPieceRing pieces, ahead.
+#include "group/describe.h"
+#include "group/rooted_copy.h"
+
+namespace smelt {
+namespace {
+
+using Scattering = Rooted<EqualRow>;
+
+// The row as it is sent.
+size_t sent_bytes(const Group& group, size_t bytes) { return (group.n - 1) * bytes; }
+// Where the block of that participant begins in it.
+size_t place_of(const Group& group, const Scattering& job, uint32_t i) {
+  return ((i + group.n - job.root) % group.n - 1) * job.bytes;
+}
+// A part of it, from the root's own memory.
+void copy_part(const Group& group, const Scattering& job, size_t offset, size_t length, char* to) {
+  const size_t behind = (group.n - 1 - job.root) * job.bytes;  // so much of it lies behind the root's block
+  if (offset < behind) {
+    const size_t first = std::min(length, behind - offset);
+    copy_piece(to, job.block(job.root + 1) + offset, first);
+    to += first, offset += first, length -= first;
+  }
+  if (length > 0) copy_piece(to, job.row.base + (offset - behind), length);
+}
+
+struct ScatterInline : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  const Scattering job;
+  const void* from = nullptr;
+
+  ScatterInline(InlineRoom* rooms, const Scattering& job) : room(rooms[0].bytes), job(job) {}
+
+  template <typename How>
+  [[gnu::always_inline]] bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        if (group.me == job.root) {
+          copy_part(group, job, 0, group.operand_bytes, room);
+          SMELT_AWAIT(how.put(group.desk().down, room, group.operand_bytes));
+          job.keep_own(Towards::kOthers);
+        } else {
+          SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, group.operand_bytes, room)) != nullptr);
+          unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + place_of(group, job, group.me));
+          // Of two participants, the one that hears the other knows that it has finished everything before.
+          if (group.n == 2) group.settled = group.episode - 1;
+        }
+        group.finish();
+    }
+    return true;
+  }
+};
+
+// The row as it is sent, cut into pieces.
+struct StreamCut {
+  const Scattering job;
+  const Pieces in_all;
+  const uint64_t pieces = in_all.count;
+  size_t place = 0;  // where our block begins
+  uint64_t begin = 0, end = 0;
+
+  StreamCut(const Group& group, const Scattering& job)
+      : job(job), in_all(sent_bytes(group, job.bytes), 1, group.piece_bytes) {
+    if (group.me == job.root) return;
+    place = place_of(group, job, group.me);
+    begin = place / in_all.elements, end = (place + job.bytes - 1) / in_all.elements + 1;
+  }
+  bool has(const Group&, uint64_t) const { return true; }
+  uint64_t put(const Group& group, uint64_t piece, char* to) const {
+    copy_part(group, job, piece * in_all.elements, in_all.in(piece, sent_bytes(group, job.bytes)), to);
+    return group.operand_bytes;
+  }
+  bool take(const Group& group, uint64_t piece, const char* here, uint64_t) const {
+    const size_t first = piece * in_all.elements, last = first + in_all.in(piece, sent_bytes(group, job.bytes));
+    const size_t from = std::max(first, place), upto = std::min(last, place + job.bytes);
+    unpack<copy_piece>(job.own, from - place, upto - from, here + (from - first));
+    return true;
+  }
+};
+
+using ScatterLong = LongMessage<SMELT_COLLECTIVE_SCATTER, DistributeShelf<StreamCut>, CopyRooted<Towards::kOthers>>;
+
+template <typename Way>
+int scatter(Way way, const Scattering& job) {
+  if (sent_bytes(way.group, job.bytes) <= kInlineBytes) return way.template run<ScatterInline>(job);
+  return way.template run<ScatterLong>(way.group, job);
+}
+
+[[gnu::noinline]] int run_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
+  return scatter(Running(group, sent_bytes(group, bytes)),
+                 {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+}
+
+struct ScatterCall {
+  const void* in;
+  const smelt_data* out;
+  size_t bytes;
+  unsigned root;
+
+  int check(const smelt_group* group) const {
+    return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
+  }
+  bool is_nothing(const Group&) const { return bytes == 0; }
+  int alone() const { return copy_through(at(in), *out, bytes); }
+  [[gnu::always_inline]] int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
+  int start(Group& group, Pending& place) const {
+    place.out = *out;
+    return scatter(Starting{group, place, sent_bytes(group, bytes)},
+                   {place.out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  }
+};
+
+}  // namespace
+
+void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
+
+}  // namespace smelt
+
+using namespace smelt;
+
+int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
+  return blocking(group, ScatterCall{in, out, bytes, root});
+}
+int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
+                              smelt_request* request) {
+  return started(group, request, ScatterCall{in, out, bytes, root});
+}
