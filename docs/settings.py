@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The table of docs/settings.md, made from core/base/options.def, of which the program is made.
+"""The settings for people, made from core/base/options.def, of which the program is made.
 
-  settings.py            is the page's table what the rows say?
-  settings.py --write    writes it anew
+  settings.py                   is the table of docs/settings.md what the rows say?
+  settings.py --write           writes it anew
+  settings.py --manual FILE     FILE with the settings in place of @SETTINGS@, as a manual page has them
 """
 import pathlib
 import re
@@ -18,9 +19,12 @@ def string(literals):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
 
 
+def parts_of(body):
+    return [part.strip() for part in re.findall(r'(?:"(?:[^"\\]|\\.)*"\s*)+|[^,"]+', body) if part.strip()]
+
+
 def row(kind, body):
-    parts = [part.strip() for part in re.findall(r'(?:"(?:[^"\\]|\\.)*"\s*)+|[^,"]+', body) if part.strip()]
-    _, name, scope, *rest, text = parts
+    _, name, scope, *rest, text = parts_of(body)
     rest = [string(one) if one.startswith('"') else one for one in rest]
     if kind == "BOOL":
         default, values = {"true": "1", "false": "0"}[rest[0]], "0 or 1"
@@ -36,16 +40,31 @@ def row(kind, body):
     return f"| `{string(name)}` | {default} | {values.strip()} | {readers} | {string(text).replace('|', '&#124;')} |\n"
 
 
-def table():
+def entry(body):
+    """Of the manual page, in which a hyphen is no minus."""
+    _, name, *_, text = parts_of(body)
+    text = re.sub(r"(?<![\w.])-(?=[-\d])|(?<=-)-(?=\w)", r"\\-", string(text))
+    return f".TP\n.B {string(name)}\n{text}\n"
+
+
+def rows():
     source = (root / "core/base/options.def").read_text()
     source = "\n".join(line for line in source.splitlines() if not line.startswith("//"))
-    rows = re.findall(rf"^({KINDS})\((.*?)\)$", source, re.S | re.M)
-    if len(rows) != len(re.findall(rf"^(?:{KINDS})\(", source, re.M)):
+    found = re.findall(rf"^({KINDS})\((.*?)\)$", source, re.S | re.M)
+    if len(found) != len(re.findall(rf"^(?:{KINDS})\(", source, re.M)):
         raise ValueError("core/base/options.def has rows that docs/settings.py does not understand")
-    return HEAD + "".join(row(kind, body) for kind, body in rows)
+    return found
+
+
+def table():
+    return HEAD + "".join(row(kind, body) for kind, body in rows())
 
 
 def main():
+    if sys.argv[1:2] == ["--manual"]:
+        page = pathlib.Path(sys.argv[2]).read_text()
+        sys.stdout.write(page.replace("@SETTINGS@\n", "".join(entry(body) for _, body in rows())))
+        return 0
     page = root / "docs/settings.md"
     old = page.read_text()
     new, found = re.subn(r"^\| setting \|.*\n(?:\|.*\n)+", lambda _: table(), old, flags=re.M)

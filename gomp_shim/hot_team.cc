@@ -95,8 +95,6 @@ void forget(HotTeam& hot) {
     remove_parked(hot);
 }
 
-bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
-
 // Takes the team kept for a nested region. False: there is none, or somebody has sent it home meanwhile.
 bool take_kept(Region* region) {
   if (!kept_for(region)) return false;
@@ -427,7 +425,7 @@ void end_teams_at(Region& region) {
 
 void end_kept() {
   Region* const inside = next_region_inside();
-  if (!inside || (!inside->hot && !inside->one)) return;
+  if (!keeps_team(inside)) return;
   if (take_kept(inside)) end_kept_team(*inside, "the region around ends");
   if (!in_solo(*inside)) end_solo(*inside);
 }

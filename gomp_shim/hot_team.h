@@ -127,6 +127,12 @@ extern "C" constinit thread_local ThreadsOwn smelt_gomp_own
 extern "C" constinit thread_local HotTeam* smelt_gomp_hot
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
+// Is a team kept for a nested region? And has its place a team to be ended, that one or one of one thread (solo.h)?
+inline bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
+inline bool keeps_team(const Region* region) {
+  return kept_for(region) || (region && region->one && region->one->solo.active);
+}
+
 // Runs a region on the hot team. False: there is none, or it has just been ended because it does not fit; call libgomp.
 bool run_hot(const RegionCall& call);
 

@@ -9,11 +9,6 @@ static inline size_t coll_smelt_block_bytes(const coll_smelt_call *call, const s
   return type->super.size * coll_smelt_count_of(call->counts, rank);
 }
 /* Of all together, and of the longest. */
-static inline size_t coll_smelt_sum_of_blocks(const coll_smelt_call *call, const struct ompi_datatype_t *type, int n) {
-  size_t sum = 0;
-  for (int i = 0; i < n; ++i) sum += coll_smelt_block_bytes(call, type, i);
-  return sum;
-}
 static inline size_t coll_smelt_longest_block(const coll_smelt_call *call, const struct ompi_datatype_t *type, int n) {
   size_t longest = 0;
   for (int i = 0; i < n; ++i) {

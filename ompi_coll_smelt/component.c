@@ -13,10 +13,8 @@
  *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   requests.c           requests of nonblocking and persistent calls
- *   barrier.h, broadcast.h, reduce.h, reduce_scatter.h
- *                        the collectives within one machine (form.h)
- *   allgather.h, alltoall.h, gather.h, scatter.h    those of blocks of one length
- *   allgatherv.h, gatherv.h, scatterv.h             those of a row of blocks that differ (blocks.c)
+ *   NAME.h               a collective within one machine, of each row of the table (form.h)
+ *   blocks.c             rows of blocks that differ
  *   exchange.c           all-to-all and neighbours (neighbours.c), with blocks that differ
  *   module.c             a communicator's module and its group
  *   lanes.c              the order of outstanding operations, and Open MPI's progress

@@ -43,7 +43,6 @@ typedef struct coll_smelt_terms {
   struct coll_smelt_lists *lists;                  /* exchange.c */
   size_t outgoing, incoming;                       /* blocks in them */
   smelt_place *places, few_places[COLL_SMELT_FEW]; /* blocks.h; of each rank's block, in the same way */
-  char *own;                                       /* the data to send, in one piece: gatherv.c */
 } coll_smelt_terms;
 
 /* The functions that a collective's file defines, coll_smelt_prepare_NAME and so on.

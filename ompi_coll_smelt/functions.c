@@ -19,6 +19,13 @@ static const coll_smelt_form forms[SMELT_COLLECTIVES] = {
 
 const coll_smelt_form *coll_smelt_form_of(smelt_collective which) { return &forms[which]; }
 
+static inline smelt_group *group_of(coll_smelt_module *module, smelt_collective which) {
+  /* acquire: pairs with the release that takes the last operation from the queue (lanes.c). */
+  if (OPAL_LIKELY(module->group && atomic_load_explicit(&module->lane.behind, memory_order_acquire) == 0))
+    return module->group;
+  return coll_smelt_catch_up(module, which);
+}
+
 /* The blocking form within one machine; true: the call was ours, and *code is what it returns. The group says -ENOTSUP
  * on all ranks alike; other failures may be this rank's alone, as in Open MPI's own collectives. Inlined, so that the
  * form's functions become a part of it. */
@@ -31,7 +38,7 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
     return coll_smelt_first_reduction(module, which, call, code);
   }
   const bool suits = !call->exchange || coll_smelt_exchange_suits(module, call->exchange);
-  smelt_group *group = OPAL_LIKELY(suits) ? coll_smelt_group_of(module, which) : NULL;
+  smelt_group *group = OPAL_LIKELY(suits) ? group_of(module, which) : NULL;
   if (OPAL_LIKELY(group != NULL)) {
     coll_smelt_terms terms;
     if (OPAL_UNLIKELY((*code = form->open(&terms, module, call)) != OMPI_SUCCESS)) return true;

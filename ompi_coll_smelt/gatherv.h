@@ -25,7 +25,7 @@ static inline size_t coll_smelt_gatherv_bytes(const coll_smelt_terms *terms, con
 
 /* The data to send: terms->in, in one piece. */
 static inline bool coll_smelt_gatherv_open_own(coll_smelt_terms *terms, const coll_smelt_call *call) {
-  terms->own = NULL;
+  terms->aside = NULL;
   if (!call->send_type) { /* in place: where it lies in the row, and nobody looks at it where that is another one */
     terms->in.data.base = coll_smelt_gatherv_row(terms, call) + terms->places[call->root].offset;
     return true;
@@ -34,9 +34,9 @@ static inline bool coll_smelt_gatherv_open_own(coll_smelt_terms *terms, const co
   const size_t bytes = coll_smelt_gatherv_bytes(terms, call);
   if (terms->in.data.base || bytes == 0) return true;
   coll_smelt_data_close(&terms->in);
-  if (!(terms->own = malloc(bytes))) return false;
-  coll_smelt_pack(call->send_type, (size_t)call->send_count, call->send, terms->own);
-  terms->in.data.base = terms->own;
+  if (!(terms->aside = malloc(bytes))) return false;
+  coll_smelt_pack(call->send_type, (size_t)call->send_count, call->send, terms->aside);
+  terms->in.data.base = terms->aside;
   return true;
 }
 
@@ -59,7 +59,7 @@ static inline void coll_smelt_close_gatherv(coll_smelt_terms *terms, const coll_
   if (call->type && error == 0)
     coll_smelt_blocks_unpack(terms, call, call->receive, call->type, coll_smelt_size(module),
                              call->send_type ? -1 : call->root);
-  free(terms->own);
+  free(terms->aside);
   coll_smelt_blocks_close(terms);
 }
 

@@ -33,7 +33,7 @@ static void give(void) { atomic_store_explicit(&owned, false, memory_order_relea
 
 /* --- lanes; the first three with the lock held */
 
-/* Only the holder of the lock writes, so no locked access is needed. release: see coll_smelt_group_of. */
+/* Only the holder of the lock writes, so no locked access is needed. release: see group_of in functions.c. */
 static void count(coll_smelt_lane *lane, int more) {
   const int before = atomic_load_explicit(&lane->behind, memory_order_relaxed);
   atomic_store_explicit(&lane->behind, before + more, memory_order_release);

@@ -67,13 +67,6 @@ void coll_smelt_group_free(smelt_group *group);
 /* The next blocking call is to ask for the memory of long messages, or has. */
 void coll_smelt_want_room(coll_smelt_module *module, bool wants);
 
-static inline smelt_group *coll_smelt_group_of(coll_smelt_module *module, smelt_collective which) {
-  /* acquire: pairs with the release that takes the last operation from the queue (lanes.c). */
-  if (OPAL_LIKELY(module->group && atomic_load_explicit(&module->lane.behind, memory_order_acquire) == 0))
-    return module->group;
-  return coll_smelt_catch_up(module, which);
-}
-
 /* A call that the group's own creation passes on is not the program's. */
 static inline void coll_smelt_count_passed_on(const coll_smelt_module *module, smelt_collective which) {
   if (module->state != COLL_SMELT_CREATING) coll_smelt_increment(&coll_smelt_tally.passed_on[which]);

@@ -69,7 +69,6 @@ smelt_group *coll_smelt_nodes_group_apart(coll_smelt_nodes *nodes);
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
 void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which);
-static inline bool coll_smelt_nodes_leads(const coll_smelt_nodes *nodes) { return nodes->mine.place == 0; }
 /* Of `amount`, shared out among `rails`: where part `i` begins, and how long it is. */
 static inline size_t coll_smelt_part_at(size_t amount, int rails, int i) {
   const size_t at = (amount + (size_t)rails - 1) / (size_t)rails * (size_t)i;

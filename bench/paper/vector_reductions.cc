@@ -81,7 +81,7 @@ class SharedTimes {
 };
 
 // Runs the processes between two ping-pongs, whose mean is returned.
-double run_group(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body) {
+double run_group(const std::vector<uint32_t>& cpus, const std::function<int(Rank&)>& body) {
   constexpr unsigned kLimitSeconds = 300;
   std::string why;
   const double hop = hop_around(cpus, [&] { why = run_processes(cpus, body, kLimitSeconds); });
@@ -90,18 +90,18 @@ double run_group(const std::vector<uint32_t>& cpus, const std::function<int(Seat
 }
 
 // The part of one process: a column for each size, loose, and the next for the same, strict.
-int reduce_in_group(Seat& seat, const std::vector<size_t>& words, bool quick, const SharedTimes& times) {
+int reduce_in_group(Rank& rank, const std::vector<size_t>& words, bool quick, const SharedTimes& times) {
   const smelt_fold sum{sizeof(double), add_right, nullptr, nullptr, 0};
   smelt_group* groups[2] = {};
   int error = 0;
   for (const bool strict : {false, true}) {
-    smelt_host host = seat.host();
+    smelt_host host = rank.host();
     host.sync = strict ? SMELT_SYNC_STRICT : SMELT_SYNC_LOOSE;
-    if (!error) error = smelt_group_create(&host, seat.n, seat.me, &groups[strict]);
+    if (!error) error = smelt_group_create(&host, rank.n, rank.me, &groups[strict]);
   }
   for (size_t s = 0; s < words.size() && !error; ++s) {
     const Effort effort = effort_for(quick, words[s], false);
-    std::vector<double> in = vector_of(seat.me, words[s]), result(words[s]);
+    std::vector<double> in = vector_of(rank.me, words[s]), result(words[s]);
     const smelt_data from{in.data(), nullptr, nullptr, nullptr}, to{result.data(), nullptr, nullptr, nullptr};
     for (uint32_t lap = 0; lap <= effort.laps && !error; ++lap)  // the first warms up
       for (const bool strict : {false, true}) {
@@ -113,10 +113,10 @@ int reduce_in_group(Seat& seat, const std::vector<size_t>& words, bool quick, co
           if (strict && !error) error = smelt_group_barrier(group);
         }
         if (!error) error = smelt_group_barrier(group);
-        if (seat.me == 0 && lap > 0)
+        if (rank.me == 0 && lap > 0)
           times.at(s * 2 + strict, lap - 1) = static_cast<double>(os::now_ns() - begin) / effort.episodes;
       }
-    if (seat.me == 0 && !error && !is_sum(result.data(), seat.n, words[s])) error = -EBADMSG;
+    if (rank.me == 0 && !error && !is_sum(result.data(), rank.n, words[s])) error = -EBADMSG;
   }
   for (smelt_group* group : groups) smelt_group_free(group);
   smelt_groups_end();
@@ -124,16 +124,16 @@ int reduce_in_group(Seat& seat, const std::vector<size_t>& words, bool quick, co
 }
 
 // A column each for broadcast, reduction and barrier.
-int all_in_group(Seat& seat, bool quick, const SharedTimes& times) {
+int all_in_group(Rank& rank, bool quick, const SharedTimes& times) {
   const Effort effort = effort_of(quick);
   const smelt_fold sum{sizeof(int), add_integers, nullptr, nullptr, SMELT_FOLD_ANY_ORDER};
-  smelt_host host = seat.host();
+  smelt_host host = rank.host();
   host.sync = SMELT_SYNC_STRICT;
   smelt_group* group = nullptr;
-  int error = smelt_group_create(&host, seat.n, seat.me, &group);
+  int error = smelt_group_create(&host, rank.n, rank.me, &group);
   for (uint32_t lap = 0; lap <= effort.laps && !error; ++lap)  // the first warms up
     for (size_t column = 0; column < 3 && !error; ++column) {
-      int own = static_cast<int>(seat.me) + 1, result = 0;
+      int own = static_cast<int>(rank.me) + 1, result = 0;
       const smelt_data from{&own, nullptr, nullptr, nullptr}, to{&result, nullptr, nullptr, nullptr};
       error = smelt_group_barrier(group);
       const int64_t begin = os::now_ns();
@@ -142,11 +142,11 @@ int all_in_group(Seat& seat, bool quick, const SharedTimes& times) {
         if (column == 1) error = smelt_group_reduce(group, &from, &to, 1, &sum, 0);
         if (!error) error = smelt_group_barrier(group);
       }
-      if (seat.me == 0 && lap > 0)
+      if (rank.me == 0 && lap > 0)
         times.at(column, lap - 1) = static_cast<double>(os::now_ns() - begin) / effort.episodes;
-      const auto all = static_cast<int>(seat.n * (seat.n + 1) / 2);
+      const auto all = static_cast<int>(rank.n * (rank.n + 1) / 2);
       if (!error && column == 0 && own != 1) error = -EBADMSG;
-      if (!error && column == 1 && seat.me == 0 && result != all) error = -EBADMSG;
+      if (!error && column == 1 && rank.me == 0 && result != all) error = -EBADMSG;
     }
   smelt_group_free(group);
   smelt_groups_end();
@@ -183,7 +183,7 @@ std::vector<Timed> time_reductions(const std::vector<uint32_t>& cpus, uint32_t t
 std::vector<std::vector<Timed>> time_group_reductions(const std::vector<uint32_t>& cpus,
                                                       const std::vector<size_t>& words, bool quick) {
   const SharedTimes times(words.size() * 2, effort_of(quick).laps);
-  const double hop = run_group(cpus, [&](Seat& seat) { return reduce_in_group(seat, words, quick, times); });
+  const double hop = run_group(cpus, [&](Rank& rank) { return reduce_in_group(rank, words, quick, times); });
   std::vector<std::vector<Timed>> out;
   for (size_t s = 0; s < words.size(); ++s) out.push_back({times.timed(s * 2, hop), times.timed(s * 2 + 1, hop)});
   return out;
@@ -192,7 +192,7 @@ std::vector<std::vector<Timed>> time_group_reductions(const std::vector<uint32_t
 std::vector<Timed> time_group(const std::vector<uint32_t>& cpus, bool quick) {
   constexpr size_t kColumns = 3;
   const SharedTimes times(kColumns, effort_of(quick).laps);
-  const double hop = run_group(cpus, [&](Seat& seat) { return all_in_group(seat, quick, times); });
+  const double hop = run_group(cpus, [&](Rank& rank) { return all_in_group(rank, quick, times); });
   std::vector<Timed> out;
   for (size_t column = 0; column < kColumns; ++column) out.push_back(times.timed(column, hop));
   return out;

@@ -18,6 +18,7 @@ namespace {
 struct EnvArguments {
   RunChoice choice;
   std::string format = "sh";
+  bool json = false;
 };
 
 // A word for fish, which knows two escapes between single quotes.
@@ -45,7 +46,7 @@ std::string lines_for(const std::vector<EnvironmentChange>& changes, const std::
 
 int run_env(const EnvArguments& arguments) {
   const std::vector<EnvironmentChange> changes = run_environment(parts_to_run(arguments.choice, "", {}));
-  if (arguments.format != "json") {
+  if (!arguments.json && arguments.format != "json") {
     put(lines_for(changes, arguments.format));
     return 0;
   }
@@ -62,10 +63,12 @@ void add_env(CLI::App& app, Action& chosen) {
       "env", "Print what switches Smelt on for a shell and all that it starts: eval \"$(smelt env)\"");
   auto arguments = std::make_shared<EnvArguments>();
   verb->add_flag("--off", arguments->choice.stock, "print what switches it off again");
-  verb->add_option(
-          "--format", arguments->format,
-          "sh (bash, zsh), fish, file (systemd's EnvironmentFile=, --env-file) or json (a Jupyter kernel's env)")
-      ->check(CLI::IsMember({"sh", "fish", "file", "json"}));
+  CLI::Option* format =
+      verb->add_option(
+              "--format", arguments->format,
+              "sh (bash, zsh), fish, file (systemd's EnvironmentFile=, --env-file) or json (a Jupyter kernel's env)")
+          ->check(CLI::IsMember({"sh", "fish", "file", "json"}));
+  verb->add_flag("--json", arguments->json, "the same as --format json")->excludes(format);
   add_run_options(*verb, arguments->choice);
   verb->footer(
       "Examples:\n  eval \"$(smelt env)\"                   this shell; smelt env --off: off again\n  smelt env >"

@@ -51,11 +51,6 @@ void set_children(Tree& tree, uint16_t parent, const uint16_t* children, uint32_
   for (uint32_t i = 0; i < count; ++i) append_child(tree, parent, children[i]);
 }
 
-bool in_subtree(const Tree& tree, uint16_t top, uint16_t node) {
-  while (node != kNobody && node != top) node = tree.parent[node];
-  return node == top;
-}
-
 void copy_tree(const Tree& from, Tree& to) {
   to.root = from.root;
   const size_t bytes = from.n * sizeof(uint16_t);

@@ -34,7 +34,6 @@ void cut_child(Tree& tree, uint16_t child);  // its own subtree stays with it; `
 // Children of `parent` in send order into `out` (room for n); returns how many.
 uint32_t children_of(const Tree& tree, uint16_t parent, uint16_t* out);
 void set_children(Tree& tree, uint16_t parent, const uint16_t* children, uint32_t count);  // same set, new order
-bool in_subtree(const Tree& tree, uint16_t top, uint16_t node);
 void copy_tree(const Tree& from, Tree& to);  // both of the same n, both made
 bool is_spanning(const Tree& tree);          // connected, acyclic, arrays consistent
 

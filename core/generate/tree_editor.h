@@ -22,13 +22,13 @@ class TreeEditor {
                                  // follows
   void store(Tree& tree) const;  // a made tree of the same n
 
-  double value() const { return seats_[root_].value; }
-  double value(uint16_t v) const { return seats_[v].value; }
+  double value() const { return nodes_[root_].value; }
+  double value(uint16_t v) const { return nodes_[v].value; }
   uint16_t root() const { return root_; }
-  uint16_t parent(uint16_t v) const { return seats_[v].parent; }
-  uint16_t first(uint16_t v) const { return seats_[v].first; }
-  uint16_t next(uint16_t v) const { return seats_[v].next; }
-  uint16_t last(uint16_t v) const { return seats_[v].last; }
+  uint16_t parent(uint16_t v) const { return nodes_[v].parent; }
+  uint16_t first(uint16_t v) const { return nodes_[v].first; }
+  uint16_t next(uint16_t v) const { return nodes_[v].next; }
+  uint16_t last(uint16_t v) const { return nodes_[v].last; }
   bool below(uint16_t top, uint16_t v) const;  // v in the subtree of top
   // The participants that have a part in value(), into `out` (room for n): on the path that takes the longest, every
   // participant that one of the path serves before its next or as its next, from the top down. Returns how many; the
@@ -47,7 +47,7 @@ class TreeEditor {
   void undo();                     // ... is taken back
 
  private:
-  struct Seat {
+  struct Node {
     double value;  // of its subtree
     double tail;   // edge - busy + value: the time after its parent was busy with it
     float busy;    // of its parent with it
@@ -74,8 +74,8 @@ class TreeEditor {
   void swap_children(uint16_t a, uint16_t b);
 
   TreeProblem problem_;
-  Seat* seats_ = nullptr;   // [n]
-  Entry* log_ = nullptr;    // [edits * (kLogPerSeat * n + kLogExtra)]
+  Node* nodes_ = nullptr;   // [n]
+  Entry* log_ = nullptr;    // [edits * (kLogPerNode * n + kLogExtra)]
   uint32_t log_count_ = 0;  // entries to be taken back
   uint16_t root_ = 0;
 };

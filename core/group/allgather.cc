@@ -57,8 +57,7 @@ uint64_t all_lengths(const Group& group, const smelt_place* blocks) {
 }
 
 [[gnu::noinline]] int run_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
-  group.begin(bytes);
-  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Running{group}, in, EqualRow{static_cast<char*>(out), bytes});
+  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Running(group, bytes), in, EqualRow{static_cast<char*>(out), bytes});
 }
 
 struct AllgatherCall {
@@ -87,8 +86,8 @@ struct AllgathervCall {
   bool is_nothing(const Group& group) const { return sum_of(group, blocks) == 0; }
   int alone() const { return copy_through(*in, at(static_cast<char*>(out) + blocks->offset), blocks->bytes); }
   int run(Group& group) const {
-    group.begin(all_lengths(group, blocks));
-    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running{group}, *in, row_of(group, out, blocks));
+    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running(group, all_lengths(group, blocks)), *in,
+                                                  row_of(group, out, blocks));
   }
   int start(Group& group, Pending& place) const {
     place.in = *in;

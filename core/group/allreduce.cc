@@ -8,9 +8,9 @@
 //           arithmetic
 //   sliced  everybody combines a slice and gets the others' (reduce_sliced.h)
 //   single  the same, straight from and to the callers' memory (single_copy.h)
-#include "group/call.h"
 #include "group/describe.h"
-#include "group/reduction.h"
+#include "group/fold.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -133,8 +133,7 @@ int allreduce(Way way, const Reduction& job) {
 
 [[gnu::noinline]] int run_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
                                     const smelt_fold& fold) {
-  group.begin(elements * fold.element_bytes);
-  return allreduce(Running{group}, {in, out, elements, fold, kEverybody});
+  return allreduce(Running(group, elements * fold.element_bytes), {in, out, elements, fold, kEverybody});
 }
 
 struct AllreduceCall : FoldForAll {

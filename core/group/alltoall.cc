@@ -14,10 +14,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -182,8 +182,7 @@ int alltoall(Way way, const Rows& job) {
 }
 
 [[gnu::noinline]] int run_alltoall(Group& group, const Rows& job) {
-  group.begin(job.stream_bytes(group));
-  return alltoall(Running{group}, job);
+  return alltoall(Running(group, job.stream_bytes(group)), job);
 }
 
 struct AlltoallCall {

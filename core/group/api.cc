@@ -1,7 +1,8 @@
-// The group's C API besides its collectives, which are each in a file of its own (call.h).
+// The group's C API besides its collectives, which are each in a file of its own.
 #include <cerrno>
 
-#include "group/call.h"
+#include "group/fold.h"
+#include "group/started.h"
 
 namespace smelt {
 
@@ -23,7 +24,7 @@ int smelt_group_prepare(smelt_group* group) {
   if (!group) return -EINVAL;
   if (group->n == 1) return 0;
   if (is_busy(*group)) complete_until(*group, group->started);
-  group->begin_apart(0);
+  ++group->calls, group->operand_bytes = 0;
   Waiting{{*group}}.shelves_agreed();
   return group->shelves ? 0 : -ENOTSUP;
 }

@@ -2,8 +2,8 @@
 //
 // A step signals by storing the episode into one line of ours, which all its peers poll; epochs only grow, so nothing
 // is reset (transport/line.h). Memory ordering: release stores, acquire loads, transitively along the schedule.
-#include "group/call.h"
 #include "group/describe.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -65,8 +65,7 @@ int barrier(Way way) {
 }
 
 [[gnu::noinline]] int run_barrier(Group& group) {
-  group.begin_barrier();
-  barrier(Running{group});
+  barrier(Running(group, 0, true));
   return 0;
 }
 

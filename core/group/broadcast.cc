@@ -15,10 +15,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -96,7 +96,7 @@ struct BroadcastShelf : Machine {
           offset = k * pieces.elements, length = pieces.in(k, sent);
           if (group.me == root) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack_piece(data, offset, length, group.down_piece(group.me, piece));
+            pack<copy_piece>(data, offset, length, group.down_piece(group.me, piece));
             group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
           } else {
             SMELT_AWAIT(how.filled(route.parent, &Desk::filled_down, piece));
@@ -106,7 +106,7 @@ struct BroadcastShelf : Machine {
               group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
             }
             if (offset < bytes)
-              unpack_piece(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
+              unpack<copy_piece>(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
           }
           group.consume(piece);
         }
@@ -263,18 +263,18 @@ struct BroadcastStarted : Machine {
 
 // Apart, so that the short ones pay for no register that only these need.
 int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t root, bool counted) {
-  return Running{group}.run<BroadcastAny>(data, bytes, root, counted);
+  return run_to_end<BroadcastAny>(group, data, bytes, root, counted);
 }
 
-[[gnu::noinline]] int broadcast_long(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (goes_in_pieces(group, bytes)) return Running{group}.run<BroadcastPieces>(data, bytes, root);
-  return broadcast_any(group, data, bytes, root, false);
+[[gnu::noinline]] int broadcast_long(Running way, const smelt_data& data, size_t bytes, uint32_t root) {
+  if (goes_in_pieces(way.group, bytes)) return way.run<BroadcastPieces>(data, bytes, root);
+  return broadcast_any(way.group, data, bytes, root, false);
 }
 
 [[gnu::noinline]] int run_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  group.begin(0);
-  if (bytes > kInlineBytes) return broadcast_long(group, data, bytes, root);
-  return Running{group}.run<BroadcastInline>(data, bytes, root);
+  const Running way(group, 0);
+  if (bytes > kInlineBytes) return broadcast_long(way, data, bytes, root);
+  return way.run<BroadcastInline>(data, bytes, root);
 }
 
 struct BroadcastCall {

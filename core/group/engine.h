@@ -17,14 +17,18 @@
 //             come
 //   Testing   stops: the started form
 //
-// A group begins its collectives in the same order everywhere, so started ones form a queue, and only the first is ever
-// under way: episodes, pieces and flow control stay a matter of one collective at a time. A blocking call completes the
-// queue first. The memory of started ones belongs to the group, for kOutstanding of them. If a caller starts more, it
-// waits for the first.
+// A collective's file ends with its functions of the C API, blocking and started (started.h), which are made of one
+// struct, a Call: the arguments, and
+//
+//   int check(const smelt_group* group) const;            0, or the error in them
+//   bool is_nothing(const Group& group) const;            nobody has anything to do, and nobody waits
+//   int alone() const;                                    in a group of one: the operand is the result
+//   int run(Group& group) const;                          blocking; inlined where it is one call, so that the struct
+//                                                         stays in registers
+//   int start(Group& group, Pending& place) const;        copies the arguments to `place`, and makes the machine there
 #pragma once
 
 #include <cerrno>
-#include <new>
 
 #include "base/await.h"
 #include "group/group.h"
@@ -152,11 +156,33 @@ struct Asking {
   }
 };
 
+// Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it
+// never will. wait.cc says how.
+template <typename Ready>
+bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
+  if (ready()) [[likely]]
+    return true;
+  if (!group.plan.crowded) {
+    for (int i = 0; i < group.plan.burst; ++i) {
+      cpu_pause();
+      if (ready()) return true;
+    }
+  }
+  for (uint32_t turn = 0;; ++turn) {
+    group.idle(peer, turn);
+    for (int i = 0; i < group.plan.turn; ++i) {
+      if (ready()) return true;
+      cpu_pause();
+    }
+    if (!group.may_come(peer)) return false;
+  }
+}
+
 struct Waiting : Asking<Waiting> {
   static constexpr bool kStops = false;
   template <typename Ready>
   bool until(const uint32_t& peer, Ready ready) {
-    return group.wait_until(peer, ready);
+    return wait_until(group, peer, ready);
   }
   // Line after line: a waiter that stays until the last line is here has nothing to remember between two looks
   // (measured, allreduce of 64 bytes: 84 ns, 99 by way of try_get).
@@ -193,30 +219,6 @@ struct Testing : Asking<Testing> {
   }
 };
 
-inline constexpr int kMostRooms = 6;  // of a ReduceShort of ReduceBlocks
-
-// A started operation: copies of its caller's arguments, and its machine.
-struct Pending {
-  smelt_request* request;
-  smelt_data in, out;
-  smelt_fold fold;
-  bool (*step)(Group& group, Pending& self);
-  uint64_t operand_bytes;  // Group::begin
-  bool is_barrier;
-  bool begun;
-  InlineRoom rooms[kMostRooms];
-  alignas(64) char machine[1024];
-};
-
-inline Pending& Group::place_of(uint64_t operation) { return pending[(operation - first_place) % kOutstanding]; }
-
-// Advances the started operations as far as they go without waiting.
-void advance(Group& group);
-// Waits until so many operations in all are complete.
-void complete_until(Group& group, uint64_t number);
-// Waits until this one is.
-void complete_request(Group& group, const smelt_request& request);
-
 // The result of a machine that has stopped. A participant that saw operands of different lengths meet is told so.
 inline int outcome(Group& group, bool done, int error) {
   if (done && !group.lengths_differ) [[likely]]
@@ -225,53 +227,64 @@ inline int outcome(Group& group, bool done, int error) {
   return -EMSGSIZE;
 }
 
-// The two ways to serve a call by a machine: Running runs it, Starting leaves it for later. Both return its error, as
-// far as it is known. refuse: no machine serves the call, and the call does not count. operand_bytes: as for
-// Group::begin, which has been called before if the call runs.
+// The group's next call. `operand_bytes` where all must give the same, else 0.
+inline void begin_call(Group& group, uint64_t operand_bytes, bool is_barrier) {
+  is_barrier ? group.watch.barrier() : group.watch.call();
+  ++group.calls, group.operand_bytes = operand_bytes;
+}
+
+// Runs a machine to its end: its error. The group comes in a register.
+template <typename M, typename... Arguments>
+int run_to_end(Group& group, const Arguments&... arguments) {
+  InlineRoom rooms[M::kRooms];
+  M machine(rooms, arguments...);
+  const bool done = machine.step(Waiting{{group}});  // inlined: nothing else calls it
+  return outcome(group, done, machine.error);
+}
+
+// A blocking call, which is under way from here on.
 struct Running {
   Group& group;
-  template <typename M, typename... Arguments>
-  [[gnu::always_inline]] int run(const Arguments&... arguments) {
-    return run_in<M>(group, arguments...);
+
+  // Before anybody looks at a limit.
+  [[gnu::always_inline]] Running(Group& group, uint64_t operand_bytes, bool is_barrier = false) : group(group) {
+    begin_call(group, operand_bytes, is_barrier);
+    if (group.watch.has_turned()) [[unlikely]]
+      group.turn();
   }
+
+  template <typename M, typename... Arguments>
+  [[gnu::always_inline]] int run(const Arguments&... arguments) const {
+    return run_to_end<M>(group, arguments...);
+  }
+  // No machine serves the call, and it does not count.
   int refuse(int error) {
     --group.calls;
     return error;
   }
-
- private:
-  // Static, so that the group comes in a register.
-  template <typename M, typename... Arguments>
-  static int run_in(Group& group, const Arguments&... arguments) {
-    InlineRoom rooms[M::kRooms];
-    M machine(rooms, arguments...);
-    const bool done = machine.step(Waiting{{group}});  // inlined: nothing else calls it
-    return outcome(group, done, machine.error);
-  }
 };
-struct Starting {
-  Group& group;
-  Pending& place;
-  uint64_t operand_bytes = 0;
-  template <typename M, typename... Arguments>
-  int run(const Arguments&... arguments) {
-    static_assert(sizeof(M) <= sizeof place.machine && M::kRooms <= kMostRooms && alignof(M) <= 64);
-    new (place.machine) M(place.rooms, arguments...);
-    place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
-    place.operand_bytes = operand_bytes;
-    place.begun = false;
-    return 0;
-  }
-  int refuse(int error) { return error; }
 
- private:
-  template <typename M>
-  static bool step_of(Group& group, Pending& self) {
-    M& machine = *std::launder(reinterpret_cast<M*>(self.machine));
-    if (!machine.step(Testing{{group}})) return false;
-    self.request->result = outcome(group, true, machine.error);
-    return true;
-  }
-};
+// Waits until so many operations in all are complete.
+void complete_until(Group& group, uint64_t number);
+
+// Is something to be completed before a call, or nothing to be begun any more?
+inline bool is_busy(const Group& group) { return group.completed != group.started || group.broken; }
+
+// Apart, so that it costs the usual call nothing but the look.
+template <typename Call>
+[[gnu::noinline, gnu::cold]] int after_started(Group& group, Call call) {
+  complete_until(group, group.started);
+  if (group.broken) return -EMSGSIZE;
+  return group.n > 1 ? call.run(group) : call.alone();
+}
+
+template <typename Call>
+[[gnu::always_inline]] inline int blocking(smelt_group* group, const Call& call) {
+  if (const int error = call.check(group)) return error;
+  if (call.is_nothing(*group)) return 0;
+  if (is_busy(*group)) [[unlikely]]
+    return after_started(*group, call);
+  return group->n > 1 ? call.run(*group) : call.alone();
+}
 
 }  // namespace smelt

@@ -20,9 +20,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -385,10 +385,7 @@ struct ExchangeCall {
   }
   bool is_nothing(const Group&) const { return false; }
   int alone() const { return keep_own(lists, 0) ? 0 : -EMSGSIZE; }
-  int run(Group& group) const {
-    group.begin(0);
-    return Running{group}.run<ExchangeAny>(lists);
-  }
+  int run(Group& group) const { return Running(group, 0).run<ExchangeAny>(lists); }
   int start(Group& group, Pending& place) const { return Starting{group, place}.run<ExchangeAny>(lists); }
 };
 

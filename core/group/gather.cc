@@ -23,8 +23,7 @@ int gather(Way way, const Gathering& job) {
 }
 
 [[gnu::noinline]] int run_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
-  group.begin(bytes);
-  return gather(Running{group}, {in, bytes, {static_cast<char*>(out), bytes}, root});
+  return gather(Running(group, bytes), {in, bytes, {static_cast<char*>(out), bytes}, root});
 }
 
 struct GatherCall {

@@ -194,9 +194,8 @@ struct GathervCall {
   bool is_nothing(const Group&) const { return false; }
   int alone() const { return copy_through(at(in), at(row().block(0)), bytes); }
   int run(Group& group) const {
-    group.begin(0);
     const smelt_data own = at(in);
-    return gatherv(Running{group}, {{own, bytes, row(), root}});
+    return gatherv(Running(group, 0), {{own, bytes, row(), root}});
   }
   int start(Group& group, Pending& place) const {
     place.in = at(in);

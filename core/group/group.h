@@ -1,9 +1,8 @@
 // A group as one participant sees it: the places in its memory, the operations under way, the way it waits.
 //
-// The collectives are one file each (barrier.cc, broadcast.cc, reduce.cc, allreduce.cc, allgather.cc,
-// reduce_scatter.cc, scan.cc, alltoall.cc, exchange.cc, gather.cc, gatherv.cc, scatter.cc, scatterv.cc), written over
-// the rings (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
-// group comes into being, create.cc's.
+// The collectives are one file each, named as their rows of smelt/collectives.def, written over the rings
+// (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group
+// comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>
@@ -16,7 +15,7 @@
 namespace smelt {
 
 struct KnownMachine;  // machine.h
-struct Pending;       // engine.h
+struct Pending;       // started.h
 
 inline constexpr uint64_t kOutstanding = 64;  // operations that may be started and not complete
 
@@ -54,26 +53,8 @@ struct Group : Rings {
 
   // 4. All must agree on which collective this is, and on how long its operands are (Rings).
   uint64_t calls = 0;
-  bool broken = false;                      // they did not agree, and the group cannot go on
-  uint64_t ahead_call = 0, ahead_peer = 0;  // Group::may_come
-  void begin_apart(uint64_t bytes) { ++calls, operand_bytes = bytes; }  // no collective of the caller's
-  void begin_started(uint64_t bytes, bool is_barrier) {
-    is_barrier ? watch.barrier() : watch.call();
-    begin_apart(bytes);
-  }
-  // Blocking ones, before they look at any limit.
-  void begin(uint64_t bytes) {
-    watch.call();
-    if (watch.has_turned()) [[unlikely]]
-      turn();
-    begin_apart(bytes);
-  }
-  void begin_barrier() {
-    watch.barrier();
-    if (watch.has_turned()) [[unlikely]]
-      turn();
-    begin_apart(0);
-  }
+  bool broken = false;                          // they did not agree, and the group cannot go on
+  uint64_t ahead_call = 0, ahead_peer = 0;      // Group::may_come
   [[gnu::noinline, gnu::cold]] bool give_up();  // false
 
   // 5. Does the next call or a barrier follow a call? The limits depend on it.
@@ -103,27 +84,7 @@ struct Group : Rings {
     return *reinterpret_cast<const Introduction*>(introductions + i * kIntroductionBytes);
   }
 
-  // Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it
-  // never will.
-  template <typename Ready>
-  bool wait_until(const uint32_t& peer, Ready ready) {
-    if (ready()) [[likely]]
-      return true;
-    if (!plan.crowded) {
-      for (int i = 0; i < plan.burst; ++i) {
-        cpu_pause();
-        if (ready()) return true;
-      }
-    }
-    for (uint32_t turn = 0;; ++turn) {
-      idle(peer, turn);
-      for (int i = 0; i < plan.turn; ++i) {
-        if (ready()) return true;
-        cpu_pause();
-      }
-      if (!may_come(peer)) return false;
-    }
-  }
+  // The turns of waiting (engine.h).
   void idle(uint32_t peer, uint32_t turn);
   bool should_make_room(uint32_t peer);
   void tested_in_vain();

@@ -11,13 +11,13 @@
 //   single  sliced, straight from and to the callers' memory (single_copy.h)
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
+#include "group/fold.h"
 #include "group/reduce_flat.h"
 #include "group/reduce_sliced.h"
 #include "group/reduce_tree.h"
-#include "group/reduction.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -125,9 +125,10 @@ int reduce(Way way, const Reduction& job) {
 
 [[gnu::noinline]] int run_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
                                  const smelt_fold& fold, uint32_t root) {
-  group.begin(elements * fold.element_bytes);
-  return reduce(Running{group}, {in, out, elements, fold, root});
+  return reduce(Running(group, elements * fold.element_bytes), {in, out, elements, fold, root});
 }
+
+constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names
 
 struct ReduceCall : FoldForAll {
   unsigned root;

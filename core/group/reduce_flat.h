@@ -5,7 +5,7 @@
 // ones: one puts while the other combines.
 #pragma once
 
-#include "group/reduction.h"
+#include "group/fold.h"
 
 namespace smelt {
 
@@ -40,7 +40,7 @@ struct ReduceFlat : Machine {
           count = pieces.in(k, job.elements), offset = k * pieces.elements * width, length = count * width;
           if (puts) {
             SMELT_AWAIT(how.piece_free(piece));
-            pack_piece(job.in, offset, length, group.up_piece(group.me, piece));
+            pack<copy_piece>(job.in, offset, length, group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
             own = job.in.base ? static_cast<const char*>(job.in.base) + offset : group.up_piece(group.me, piece);
           } else {

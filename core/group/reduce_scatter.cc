@@ -17,11 +17,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
 #include "group/fold.h"
-#include "group/reduction.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 
 namespace smelt {
 namespace {
@@ -259,8 +258,7 @@ struct ReduceScatterCall {
   int alone() const { return std::memcpy(out, in, blocks.of(0) * fold->element_bytes), 0; }
   int run(Group& group) const {
     const Scattering all = job(group, *fold);
-    group.begin(all.bytes());
-    return reduce_scatter(Running{group}, all);
+    return reduce_scatter(Running(group, all.bytes()), all);
   }
   int start(Group& group, Pending& place) const {
     place.fold = *fold;

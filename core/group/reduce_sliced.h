@@ -16,7 +16,7 @@
 // apart each counter that is read costs a hop, and a round has one of them for each participant.
 #pragma once
 
-#include "group/reduction.h"
+#include "group/fold.h"
 
 namespace smelt {
 
@@ -136,7 +136,7 @@ struct ReduceSliced : Machine {
       for (uint32_t r = 0; r < group.n; ++r) {
         if (r == group.me && is_own_slice_there()) continue;
         const size_t at = begin(k, r) * width(), bytes = begin(k, r + 1) * width() - at;
-        if (bytes > 0) unpack_piece(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
+        if (bytes > 0) unpack<copy_piece>(job.out, offset(k) + at, bytes, group.down_piece(r, piece) + at);
       }
       group.consume(piece);
     }

@@ -1,6 +1,6 @@
 // Reduction along the tree that the plan has for this root. Everybody combines its own operands with its children's and
 // hands the outcome on. So the arithmetic and the reading are shared out, and the messages that cross the machine are
-// few. Short operands go inline (reduction.h). Here they go piece by piece: one is on its way up while the next is
+// few. Short operands go inline (fold.h). Here they go piece by piece: one is on its way up while the next is
 // combined below.
 //
 // The operands meet in the tree's order, not in the promised one: only for operations that allow it (Group::tree_for).
@@ -8,7 +8,7 @@
 // round come out alike in every run.
 #pragma once
 
-#include "group/reduction.h"
+#include "group/fold.h"
 
 namespace smelt {
 
@@ -39,7 +39,7 @@ struct ReduceTree : Machine {
           }
           partial = to;
           if (route.count == 0)
-            pack_piece(job.in, offset, length, to);
+            pack<copy_piece>(job.in, offset, length, to);
           else
             partial = packed_view(job.in, offset, length, group.scratch);
           for (c = 0; c < route.count; ++c) {

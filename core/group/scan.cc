@@ -19,10 +19,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/call.h"
 #include "group/describe.h"
 #include "group/fold.h"
 #include "group/single_copy.h"
+#include "group/started.h"
 #include "policy/thresholds.h"
 
 namespace smelt {
@@ -234,8 +234,7 @@ int scan(Way way, const Scanning& job) {
 
 [[gnu::noinline]] int run_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
                                const smelt_fold& fold, Prefix prefix) {
-  group.begin(elements * fold.element_bytes);
-  return scan(Running{group}, {in, out, elements, fold, prefix});
+  return scan(Running(group, elements * fold.element_bytes), {in, out, elements, fold, prefix});
 }
 
 struct ScanCall : FoldForAll {

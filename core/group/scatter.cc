@@ -86,7 +86,7 @@ struct StreamCut {
   bool take(const Group& group, uint64_t piece, const char* here, uint64_t) const {
     const size_t first = piece * in_all.elements, last = first + in_all.in(piece, sent_bytes(group, job.bytes));
     const size_t from = std::max(first, place), upto = std::min(last, place + job.bytes);
-    unpack_piece(job.own, from - place, upto - from, here + (from - first));
+    unpack<copy_piece>(job.own, from - place, upto - from, here + (from - first));
     return true;
   }
 };
@@ -100,8 +100,8 @@ int scatter(Way way, const Scattering& job) {
 }
 
 [[gnu::noinline]] int run_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
-  group.begin(sent_bytes(group, bytes));
-  return scatter(Running{group}, {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  return scatter(Running(group, sent_bytes(group, bytes)),
+                 {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
 }
 
 struct ScatterCall {

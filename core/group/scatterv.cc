@@ -79,7 +79,8 @@ struct RoomsCut {
       end = std::min(end, begin + pieces_of(group, length));
     else
       here += (turn - 1) % per_piece * longest;
-    if (offset < length) unpack_piece(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), here);
+    if (offset < length)
+      unpack<copy_piece>(job.own, offset, std::min<size_t>(group.piece_bytes, length - offset), here);
     return per_block > 1 ? sent == job.bytes : job.bytes <= longest;
   }
 
@@ -273,10 +274,7 @@ struct ScattervCall {
   }
   bool is_nothing(const Group&) const { return false; }
   int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
-  int run(Group& group) const {
-    group.begin(0);
-    return scatterv(Running{group}, {*out, bytes, row(), root});
-  }
+  int run(Group& group) const { return scatterv(Running(group, 0), {*out, bytes, row(), root}); }
   int start(Group& group, Pending& place) const {
     place.out = *out;
     return scatterv(Starting{group, place}, {place.out, bytes, row(), root});

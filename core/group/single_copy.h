@@ -27,7 +27,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "group/reduction.h"
+#include "group/fold.h"
 #include "transport/direct_copy.h"
 
 namespace smelt {

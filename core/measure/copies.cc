@@ -46,16 +46,16 @@ void add(double* own, const double* other, size_t elements) {
 // One process's part: the writer's, the reader's, or both.
 class Partner {
  public:
-  Partner(Seat& seat, const CopyEffort& effort, CopyBoard& board)
-      : seat_(seat), effort_(effort), board_(board), own_(kSampledBytes[effort.sizes - 1] / sizeof(double)) {}
+  Partner(Rank& rank, const CopyEffort& effort, CopyBoard& board)
+      : rank_(rank), effort_(effort), board_(board), own_(kSampledBytes[effort.sizes - 1] / sizeof(double)) {}
 
   int run() {
-    const bool single = seat_.can_read_others();
+    const bool single = rank_.can_read_others();
     if (writes()) {
       board_.source.store(reinterpret_cast<uint64_t>(own_.data()), std::memory_order_relaxed);
       board_.process.store(os::process_id(), std::memory_order_relaxed);
     }
-    if (seat_.n == 1) theirs_ = std::vector<double>(own_.size());
+    if (rank_.n == 1) theirs_ = std::vector<double>(own_.size());
     for (uint32_t s = 0; s < effort_.sizes; ++s)
       for (const Kind kind : {kCopy, kSingleCopy, kReduce}) {
         if (kind == kSingleCopy && !single) continue;
@@ -65,9 +65,9 @@ class Partner {
   }
 
  private:
-  bool writes() const { return seat_.me + 1 == seat_.n; }
-  bool reads() const { return seat_.me == 0; }
-  char* read_into() { return reinterpret_cast<char*>(seat_.n == 1 ? theirs_.data() : own_.data()); }
+  bool writes() const { return rank_.me + 1 == rank_.n; }
+  bool reads() const { return rank_.me == 0; }
+  char* read_into() { return reinterpret_cast<char*>(rank_.n == 1 ? theirs_.data() : own_.data()); }
 
   bool measure(Kind kind, uint32_t s) {
     const uint64_t bytes = kSampledBytes[s];
@@ -111,7 +111,7 @@ class Partner {
     return false;
   }
 
-  Seat& seat_;
+  Rank& rank_;
   const CopyEffort& effort_;
   CopyBoard& board_;
   std::vector<double> own_;     // the writer's source, the reader's destination
@@ -151,7 +151,7 @@ std::string measure_copies(const CopyPair& pair, const CopyEffort& effort, Dista
   std::vector<uint32_t> cpus{pair.reader};
   if (pair.writer != pair.reader) cpus.push_back(pair.writer);
   const std::string why = run_processes(
-      cpus, [&](Seat& seat) { return Partner(seat, effort, *board).run(); }, effort.limit_s);
+      cpus, [&](Rank& rank) { return Partner(rank, effort, *board).run(); }, effort.limit_s);
   if (!why.empty()) return why;
   std::copy_n((*board).ns[kCopy], kCurveSizes, out->copy);
   std::copy_n((*board).ns[kSingleCopy], kCurveSizes, out->single_copy);

@@ -34,8 +34,8 @@ struct CopyRaceBoard {
 
 class CopyRunner {
  public:
-  CopyRunner(Seat& seat, CopyRaceBoard& board)
-      : writes_(seat.me == 1), board_(board), room_(kPage + kCopyMessage + kMallocOffset) {
+  CopyRunner(Rank& rank, CopyRaceBoard& board)
+      : writes_(rank.me == 1), board_(board), room_(kPage + kCopyMessage + kMallocOffset) {
     const auto begin = reinterpret_cast<uintptr_t>(room_.data());
     buffer_ = room_.data() + ((begin + kPage - 1) / kPage * kPage - begin) + kMallocOffset;
   }
@@ -110,7 +110,7 @@ std::string race_copies(const CopyPair& pair, unsigned limit_s, uint32_t* choice
   const SharedLines<CopyRaceBoard> board;
   if (!board.ok()) return "no memory to share";
   const std::string why = run_processes(
-      {pair.reader, pair.writer}, [&](Seat& seat) { return CopyRunner(seat, *board).run(); }, limit_s);
+      {pair.reader, pair.writer}, [&](Rank& rank) { return CopyRunner(rank, *board).run(); }, limit_s);
   if (why.empty()) *choice = copy_choice_of((*board).result);
   return why;
 }

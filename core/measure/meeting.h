@@ -39,27 +39,27 @@ struct Meeting {
   void meet() { pthread_barrier_wait(&barrier); }
 };
 
-// A process's place in it, and the context of the host's functions: a Member*.
-struct Member {
+// A process's place in it, and the context of the host's functions: a MeetingRank*.
+struct MeetingRank {
   Meeting* meeting = nullptr;
   unsigned n = 0, me = 0;
 };
 
 inline int host_broadcast(void* context, void* data, size_t bytes) {
-  const auto* member = static_cast<const Member*>(context);
-  if (bytes > sizeof member->meeting->data) return -1;
-  if (member->me == 0) std::memcpy(member->meeting->data, data, bytes);
-  member->meeting->meet();
-  if (member->me != 0) std::memcpy(data, member->meeting->data, bytes);
-  member->meeting->meet();
+  const auto* rank = static_cast<const MeetingRank*>(context);
+  if (bytes > sizeof rank->meeting->data) return -1;
+  if (rank->me == 0) std::memcpy(rank->meeting->data, data, bytes);
+  rank->meeting->meet();
+  if (rank->me != 0) std::memcpy(data, rank->meeting->data, bytes);
+  rank->meeting->meet();
   return 0;
 }
 
 inline int host_minimum(void* context, int64_t* values, int count) {
-  const auto* member = static_cast<const Member*>(context);
-  Meeting& meeting = *member->meeting;
+  const auto* rank = static_cast<const MeetingRank*>(context);
+  Meeting& meeting = *rank->meeting;
   if (count > Meeting::kValues) return -1;
-  for (int i = 0; i < count && member->me == 0; ++i) meeting.values[i] = INT64_MAX;
+  for (int i = 0; i < count && rank->me == 0; ++i) meeting.values[i] = INT64_MAX;
   meeting.meet();
   for (int i = 0; i < count; ++i) {
     int64_t seen = meeting.values[i];
@@ -72,12 +72,12 @@ inline int host_minimum(void* context, int64_t* values, int count) {
   return 0;
 }
 
-inline smelt_host host_of_member(Member* member) {
+inline smelt_host host_of_rank(MeetingRank* rank) {
   smelt_host host{};
-  host.context = member;
+  host.context = rank;
   host.broadcast = host_broadcast;
   host.minimum = host_minimum;
-  host.local_processes = member->n;
+  host.local_processes = rank->n;
   return host;
 }
 

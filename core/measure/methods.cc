@@ -102,8 +102,8 @@ void add_third(void*, const void* left, const void* right, void* result, size_t 
 // One process's part.
 class Participant {
  public:
-  Participant(Seat& seat, const MethodEffort& effort, int64_t until_ns, const Times& times)
-      : seat_(seat),
+  Participant(Rank& rank, const MethodEffort& effort, int64_t until_ns, const Times& times)
+      : rank_(rank),
         effort_(effort),
         until_ns_(until_ns),
         times_(times),
@@ -114,7 +114,7 @@ class Participant {
   int run() {
     // Yesterday's profile may know other CPUs than today's: the trees are those of the kernel's topology.
     if (smelt_option_set("SMELT_PROFILE", "/dev/null") != 0) return -EINVAL;
-    single_ = seat_.can_read_others();
+    single_ = rank_.can_read_others();
     int error = 0;
     for (int f = 0; f < kForcings && !error; ++f)
       if (f != kSingle || single_) error = create(static_cast<Forcing>(f));                    // 1.
@@ -129,8 +129,8 @@ class Participant {
     constexpr const char* kAlways = "1099511627776";  // the settings' greatest value: no message is longer
     if (smelt_option_set("SMELT_FLAT_LIMIT", forcing == kFlat ? kAlways : "0") != 0) return -EINVAL;
     if (smelt_option_set("SMELT_COPY_LIMIT", forcing == kSingle ? "0" : kAlways) != 0) return -EINVAL;
-    const smelt_host host = seat_.host();
-    return smelt_group_create(&host, seat_.n, seat_.me, &groups_[forcing]);
+    const smelt_host host = rank_.host();
+    return smelt_group_create(&host, rank_.n, rank_.me, &groups_[forcing]);
   }
 
   int measure_size(uint32_t s) {
@@ -143,7 +143,7 @@ class Participant {
         for (uint32_t sync = 0; sync < kSyncs; ++sync) {
           double ns = 0;
           if (const int error = batch(each, static_cast<Sync>(sync), bytes, calls, &ns)) return error;
-          if (round > 0) times_.at(sync, each.method, s, round - 1, seat_.me) = ns / calls;
+          if (round > 0) times_.at(sync, each.method, s, round - 1, rank_.me) = ns / calls;
         }
       }
     }
@@ -153,7 +153,7 @@ class Participant {
   // All go on, or none: a batch needs everybody.
   int look_at_the_clock() {
     int64_t time_left = os::now_ns() < until_ns_;
-    if (host_minimum(static_cast<Member*>(&seat_), &time_left, 1) != 0) return -EIO;
+    if (host_minimum(static_cast<MeetingRank*>(&rank_), &time_left, 1) != 0) return -EIO;
     over_ = !time_left;
     return 0;
   }
@@ -163,7 +163,7 @@ class Participant {
     int error = smelt_group_barrier(group);
     const int64_t begin = os::now_ns();
     for (uint32_t k = 0; k < calls && !error; ++k) {
-      error = call(each.what, group, bytes, k % seat_.n);
+      error = call(each.what, group, bytes, k % rank_.n);
       if (!error && sync == Sync::kStrict) error = smelt_group_barrier(group);
     }
     *ns = static_cast<double>(os::now_ns() - begin);
@@ -182,7 +182,7 @@ class Participant {
     return smelt_group_allreduce(group, &in, &out, elements, &sum);
   }
 
-  Seat& seat_;
+  Rank& rank_;
   const MethodEffort& effort_;
   const int64_t until_ns_;
   const Times& times_;
@@ -216,7 +216,7 @@ std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& 
   int64_t until_ns = after(effort.seconds);
   if (effort.until_ns != 0) until_ns = std::min(until_ns, effort.until_ns);
   const std::string why = run_processes(
-      cpus, [&](Seat& seat) { return Participant(seat, effort, until_ns, times).run(); },
+      cpus, [&](Rank& rank) { return Participant(rank, effort, until_ns, times).run(); },
       static_cast<unsigned>(std::ceil(std::max(seconds_until(until_ns), 0.0) + kGrace)));
   for (CurveSet& set : out)  // 3.
     for (uint32_t m = 0; m < kCurveMethods; ++m)

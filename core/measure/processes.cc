@@ -34,7 +34,7 @@ int pin_to(uint32_t cpu) {
   return error;
 }
 
-[[noreturn]] void child_main(Seat seat, uint32_t cpu, pid_t parent, const std::function<int(Seat&)>& body,
+[[noreturn]] void child_main(Rank rank, uint32_t cpu, pid_t parent, const std::function<int(Rank&)>& body,
                              unsigned limit_s) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);  // the parent's handlers speak for all
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,7 +43,7 @@ int pin_to(uint32_t cpu) {
   int result = 1;
   try {
     result = pin_to(cpu);
-    if (!result) result = body(seat);
+    if (!result) result = body(rank);
   } catch (const std::bad_alloc&) {
     result = -ENOMEM;
   } catch (...) {
@@ -65,9 +65,9 @@ std::string ending(int status) {
 
 }  // namespace
 
-smelt_host Seat::host() { return host_of_member(this); }
+smelt_host Rank::host() { return host_of_rank(this); }
 
-bool Seat::can_read_others() {
+bool Rank::can_read_others() {
   const uint64_t own = 0x736d656c74000000 + me;
   meeting->probe[me] = {os::process_id(), reinterpret_cast<uint64_t>(&own)};
   meeting->meet();
@@ -77,10 +77,10 @@ bool Seat::can_read_others() {
     const auto& other = meeting->probe[i];
     can = i == me || os::read_process(other.process, &found, other.address, sizeof found) == 0;
   }
-  return host_minimum(static_cast<Member*>(this), &can, 1) == 0 && can;
+  return host_minimum(static_cast<MeetingRank*>(this), &can, 1) == 0 && can;
 }
 
-std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body, unsigned limit_s) {
+std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Rank&)>& body, unsigned limit_s) {
   const auto n = static_cast<unsigned>(cpus.size());
   Meeting* meeting = Meeting::open(n);
   if (!meeting) return fmt::format("no memory to share ({})", std::strerror(errno));

@@ -15,7 +15,7 @@
 namespace smelt {
 
 // A child's place among the processes.
-struct Seat : Member {
+struct Rank : MeetingRank {
   // Lent to smelt_group_create; `this` must outlive the group.
   smelt_host host();
   // Can every process read every other's memory (cross memory attach)? Collective; the same answer for all.
@@ -26,6 +26,6 @@ struct Seat : Member {
 // negative errno, or anything else for failure. "" when all succeeded, otherwise one line that says what went wrong.
 // The children leave their results in shared memory that the caller mapped before. The caller must have no other
 // threads.
-std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Seat&)>& body, unsigned limit_s);
+std::string run_processes(const std::vector<uint32_t>& cpus, const std::function<int(Rank&)>& body, unsigned limit_s);
 
 }  // namespace smelt

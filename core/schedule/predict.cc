@@ -299,26 +299,4 @@ int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, doub
   return 0;
 }
 
-double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch) {
-  double latest = 0;
-  scratch[tree.root] = 0;
-  // Depth first along the tree's own links: a node sends to all its children before any of them is visited.
-  for (uint16_t i = tree.root;;) {
-    double now = scratch[i];
-    for (uint16_t c = tree.first[i]; c != kNobody; c = tree.next[c]) {
-      const size_t pair = costs.at(i, c);
-      scratch[c] = std::max<double>(costs.ready_read[pair], now + costs.hop[pair]);
-      now += costs.send_busy[pair];
-    }
-    latest = std::max(latest, now);
-    if (tree.first[i] != kNobody) {
-      i = tree.first[i];
-      continue;
-    }
-    while (i != tree.root && tree.next[i] == kNobody) i = tree.parent[i];
-    if (i == tree.root) return latest;
-    i = tree.next[i];
-  }
-}
-
 }  // namespace smelt

@@ -82,8 +82,4 @@ class Pricer {
   Turn* queue_ = nullptr;  // [n]
 };
 
-// The latency of a tree alone, as the generators need it in their loops: no schedule, no allocation
-// beyond `scratch`, which has room for n doubles. Equals predict of the broadcast schedule.
-double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch);
-
 }  // namespace smelt

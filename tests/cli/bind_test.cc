@@ -24,14 +24,6 @@ Binding binding_of(const std::string& policy, const Cores& cores, const Words& c
   });
 }
 
-// "NAME=value ..."
-std::string changes(const Binding& binding) {
-  std::string text;
-  for (const EnvironmentChange& change : binding.changes)
-    text += (text.empty() ? "" : " ") + change.name + "=" + change.value.value_or("-");
-  return text;
-}
-
 const Cores four{{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, 2, 2, 0};
 
 TEST(Bind, ThreadsHaveWholeCoresInTheOrderOfNearness) {

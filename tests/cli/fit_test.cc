@@ -19,14 +19,6 @@ Fit fit(const Room& room, const Variables& set = {}) {
   });
 }
 
-// "OMP_NUM_THREADS=2 ..."
-std::string changes(const Fit& fit) {
-  std::string text;
-  for (const EnvironmentChange& change : fit.changes)
-    text += (text.empty() ? "" : " ") + change.name + "=" + change.value.value_or("-");
-  return text;
-}
-
 TEST(Fit, WholeCpusOfTheQuota) {
   EXPECT_EQ(fit({64, 2400}).threads, 2u);
   EXPECT_EQ(fit({64, 2400}).why, "2 threads (OMP_NUM_THREADS=2): the quota pays for 2.4 CPUs of 64");

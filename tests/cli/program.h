@@ -43,4 +43,13 @@ std::string write_file(const std::string& name, const std::string& content, int 
 std::string read_file(const std::string& path);
 std::string from_environment(const char* name);  // "" when not set
 
+// "NAME=value ...": what a Fit or a Binding would change in the environment.
+template <typename Choice>
+std::string changes(const Choice& choice) {
+  std::string text;
+  for (const auto& change : choice.changes)
+    text += (text.empty() ? "" : " ") + change.name + "=" + change.value.value_or("-");
+  return text;
+}
+
 }  // namespace smelt::test

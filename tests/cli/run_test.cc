@@ -165,6 +165,7 @@ TEST(Env, InOtherForms) {
   const std::string odd = "/a 'b' \\ $HOME";
   const std::map<std::string, std::string> odd_path = {{"OMPI_MCA_mca_base_component_path", odd}};
   const nlohmann::json variables = run({{"env", "--format", "json"}, odd_path}).json();
+  EXPECT_EQ(run({{"env", "--json"}, odd_path}).json(), variables);
   const std::string preload = variables["LD_PRELOAD"];
   EXPECT_NE(preload.find("libsmelt_gomp.so:"), std::string::npos);
   EXPECT_NE(smelt({"env", "--format", "file"}).out.find("LD_PRELOAD=" + preload + "\n"), std::string::npos);

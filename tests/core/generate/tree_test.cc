@@ -42,6 +42,11 @@ TEST_F(TreeTest, ChildrenKeepTheirSendOrder) {
   EXPECT_TRUE(is_spanning(tree));
 }
 
+bool in_subtree(const Tree& tree, uint16_t top, uint16_t node) {
+  while (node != kNobody && node != top) node = tree.parent[node];
+  return node == top;
+}
+
 TEST_F(TreeTest, CuttingAndMovingASubtree) {
   cut_child(tree, 1);
   EXPECT_FALSE(is_spanning(tree));

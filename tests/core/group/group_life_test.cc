@@ -69,11 +69,11 @@ TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
   Meeting* const refused = Meeting::open(3);
   Meeting* const served = Meeting::open(3);
   Meeting* const gate = Meeting::open(2);
-  struct Late : Member {
+  struct Late : MeetingRank {
     Meeting* gate = nullptr;
   };
   const auto create = [](smelt_host host, int expected) {
-    const auto& member = *static_cast<Member*>(host.context);
+    const auto& member = *static_cast<MeetingRank*>(host.context);
     smelt_group* group = nullptr;
     const int error = smelt_group_create(&host, member.n, member.me, &group);
     EXPECT_HERE(error == expected, "participant %u: %d instead of %d", member.me, error, expected);
@@ -83,21 +83,21 @@ TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
     if (seat.me == 1) setenv("SMELT_CHUNK", "512", 1);
     if (seat.me < 3) {
       Late member;
-      static_cast<Member&>(member) = {refused, 3, seat.me};
-      smelt_host host = host_of_member(&member);
+      static_cast<MeetingRank&>(member) = {refused, 3, seat.me};
+      smelt_host host = host_of_rank(&member);
       if (seat.me == 2) {
         member.gate = gate;
         host.minimum = [](void* context, int64_t* values, int count) {
           const int error = host_minimum(context, values, count);
-          static_cast<Late*>(static_cast<Member*>(context))->gate->meet();
+          static_cast<Late*>(static_cast<MeetingRank*>(context))->gate->meet();
           return error;
         };
       }
       if (create(host, -EINVAL) != 0) return 1;
     }
     if (seat.me == 0 || seat.me > 2) {
-      Member member{served, 3, seat.me == 0 ? 0 : seat.me - 2};
-      if (create(host_of_member(&member), 0) != 0) return 1;
+      MeetingRank member{served, 3, seat.me == 0 ? 0 : seat.me - 2};
+      if (create(host_of_rank(&member), 0) != 0) return 1;
     }
     if (seat.me == 0) gate->meet();
     return 0;
@@ -119,7 +119,7 @@ TEST(GroupLife, TicketFromElsewhere) {
     smelt_host host = host_of(&seat);
     host.broadcast = [](void* context, void* data, size_t bytes) {
       const int error = host_broadcast(context, data, bytes);
-      if (static_cast<Member*>(context)->me == 1)
+      if (static_cast<MeetingRank*>(context)->me == 1)
         static_cast<BlockTicket*>(data)->process = 1;  // init has no such file
       return error;
     };

@@ -14,13 +14,13 @@
 
 namespace smelt::test {
 
-struct Seat : Member {
+struct Seat : MeetingRank {
   uint64_t progress_calls = 0;
 };
 
 inline smelt_host host_of(Seat* seat) {
-  smelt_host host = host_of_member(seat);
-  host.progress = [](void* context) { ++static_cast<Seat*>(static_cast<Member*>(context))->progress_calls; };
+  smelt_host host = host_of_rank(seat);
+  host.progress = [](void* context) { ++static_cast<Seat*>(static_cast<MeetingRank*>(context))->progress_calls; };
   return host;
 }
 
@@ -33,7 +33,7 @@ inline int run_processes(unsigned n, const std::function<int(Seat&)>& body, unsi
     if (child == 0) {
       alarm(timeout_s);
       Seat seat;
-      static_cast<Member&>(seat) = {meeting, n, i};
+      static_cast<MeetingRank&>(seat) = {meeting, n, i};
       const int result = body(seat);
       std::fflush(nullptr);
       _exit(result == 0 ? 0 : 1);

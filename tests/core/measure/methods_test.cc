@@ -156,12 +156,12 @@ TEST_F(TwoProcesses, OfTheFirstGroupLeaveTimeForTheSecond) {
 TEST_F(TwoProcesses, MeetAndEndTogether) {
   EXPECT_EQ(run_processes(
                 cpus,
-                [](Seat& seat) {
-                  smelt_host host = seat.host();
-                  int64_t low[2] = {int64_t{seat.me} + 3, -int64_t{seat.me}};
+                [](Rank& rank) {
+                  smelt_host host = rank.host();
+                  int64_t low[2] = {int64_t{rank.me} + 3, -int64_t{rank.me}};
                   if (host.minimum(host.context, low, 2) != 0 || low[0] != 3 || low[1] != -1) return 1;
                   char word[8] = "wrong";
-                  if (seat.me == 0) std::snprintf(word, sizeof word, "right");
+                  if (rank.me == 0) std::snprintf(word, sizeof word, "right");
                   return host.broadcast(host.context, word, sizeof word) == 0 && std::string(word) == "right" ? 0 : 1;
                 },
                 60),
@@ -169,17 +169,17 @@ TEST_F(TwoProcesses, MeetAndEndTogether) {
   // One fails, the other waits for it: both are gone at once, not after the time limit.
   const int64_t begin = os::now_ns();
   EXPECT_EQ(run_processes(
-                cpus, [](Seat& seat) { return seat.me == 0 ? 1 : (::pause(), 0); }, 60),
+                cpus, [](Rank& rank) { return rank.me == 0 ? 1 : (::pause(), 0); }, 60),
             "process 1 of 2 failed");
   EXPECT_EQ(run_processes(
-                cpus, [](Seat&) { return -ENOMEM; }, 60),
+                cpus, [](Rank&) { return -ENOMEM; }, 60),
             "process 1 of 2 failed (Cannot allocate memory)");
   EXPECT_LT(os::now_ns() - begin, 30'000'000'000);
   EXPECT_EQ(run_processes(
-                cpus, [](Seat&) { return ::raise(SIGKILL); }, 60),
+                cpus, [](Rank&) { return ::raise(SIGKILL); }, 60),
             "process 1 of 2 was killed by signal 9");
   EXPECT_EQ(run_processes(
-                cpus, [](Seat&) { return ::pause(), 0; }, 1),
+                cpus, [](Rank&) { return ::pause(), 0; }, 1),
             "process 1 of 2 took too long");
 }
 

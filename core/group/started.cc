@@ -1,4 +1,4 @@
-#include "group/engine.h"
+#include "group/started.h"
 
 #include <cerrno>
 
@@ -6,7 +6,7 @@ namespace smelt {
 namespace {
 
 // Can the message that the first of them waits for still come? A tester looks now and then; a waiter looks by itself
-// (Group::wait_until).
+// (wait_until).
 bool may_come(Group& group, bool look) {
   return look && ++group.looks % 64 == 0 ? group.may_come(group.awaited) : !group.broken;
 }
@@ -19,7 +19,7 @@ void advance(Group& group, bool look) {
     Pending& first = group.place_of(group.completed);
     if (!first.begun) {
       first.begun = true;
-      group.begin_started(first.operand_bytes, first.is_barrier);
+      begin_call(group, first.operand_bytes, first.is_barrier);
     }
     const bool done = !group.broken && first.step(group, first);
     if (!done && may_come(group, look)) break;
@@ -35,7 +35,7 @@ void advance(Group& group, bool look) {
 void advance(Group& group) { advance(group, true); }
 
 void complete_until(Group& group, uint64_t number) {
-  const bool done = group.wait_until(group.awaited, [&] {
+  const bool done = wait_until(group, group.awaited, [&] {
     if (group.completed < number) advance(group, false);
     return group.completed >= number;
   });
@@ -43,7 +43,7 @@ void complete_until(Group& group, uint64_t number) {
 }
 
 void complete_request(Group& group, const smelt_request& request) {
-  const bool done = group.wait_until(group.awaited, [&] {
+  const bool done = wait_until(group, group.awaited, [&] {
     if (request.group) advance(group, false);
     return !request.group;
   });
