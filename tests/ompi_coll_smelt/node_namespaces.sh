@@ -49,11 +49,13 @@ END
 }
 
 # on_nodes RANKS_PER_NODE|RANKS_OF_FIRST+RANKS_OF_SECOND [mpirun option...] program...
-# The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle.
+# The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle. A node has as many slots as ranks. Where more are
+# allowed, Open MPI 5 puts all ranks on the first node.
+unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby
 on_nodes() {
   layout=$1
   shift
-  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 \
+  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --mca mpi_yield_when_idle 1 \
     --host "node1:${layout%+*},node2:${layout#*+}" \
     --mca plm_rsh_agent "$work/rsh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.78.0.0/24 \
     --mca btl_tcp_if_include 10.78.0.0/24 "$@" </dev/null
