@@ -62,7 +62,7 @@ case ${VERSION_ID-sid} in
   sid) suites="$suites core" ;;  # the newest compiler may see the rest otherwise
 esac
 if [ -n "$suites" ]; then
-  need_packages $test_packages ccache python3 procps libpmix-dev gfortran iproute2
+  need_packages $test_packages ccache python3 procps libpmix-dev gfortran iproute2 mount
   need_build build -Dtests=true
   quietly ninja -C build build.ninja
   meson test -C build --print-errorlogs $(printf ' --suite %s' $suites) \
