@@ -29,5 +29,5 @@ if isDir(pathJoin(shims, "openmpi")) then
   setenv("OMPI_MCA_mca_base_component_path", pathJoin(shims, "openmpi") .. ":SYSTEM_DEFAULT:USER_DEFAULT")
   setenv("OMPI_MCA_coll_smelt_priority", "90")
   -- From Open MPI 5.0 on PMIx would take that path for its own, and warn.
-  setenv("PMIX_MCA_mca_base_component_path", "")
+  setenv("PMIX_MCA_mca_base_component_path", ":")
 end

@@ -27,5 +27,5 @@ if {[file isdirectory $shims/openmpi]} {
   setenv OMPI_MCA_mca_base_component_path $shims/openmpi:SYSTEM_DEFAULT:USER_DEFAULT
   setenv OMPI_MCA_coll_smelt_priority 90
   # From Open MPI 5.0 on PMIx would take that path for its own, and warn.
-  setenv PMIX_MCA_mca_base_component_path ""
+  setenv PMIX_MCA_mca_base_component_path ":"
 }

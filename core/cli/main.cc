@@ -86,13 +86,36 @@ void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
                               meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));
 }
 
-// One usage for each verb: of those that run a program, with the program.
+// One line of a help: what it is about, and from column 30 on what that does.
+std::string help_line(const std::string& name, const std::string& description) {
+  std::string line = fmt::format("  {:<28}", name);
+  if (name.size() >= 28) line += fmt::format("\n{:30}", "");
+  return line + description + "\n";
+}
+
+// A help reads the same whatever CLI11 the system has. From 2.5 on CLI11's own page is filled to 80 columns, examples
+// and all, and lacks the word "Usage". put_page() fits this one to the terminal.
 class Help : public CLI::Formatter {
  public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return app->get_description() + "\n" + make_usage(app, std::move(name)) + make_positionals(app) +
+           make_groups(app, mode) + make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
+  }
+
+  // One usage for each verb: of those that run a program, with the program.
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    if (app->get_prefix_command()) usage.insert(usage.find_last_not_of('\n') + 1, " -- PROGRAM [ARGUMENTS...]");
-    return usage;
+    usage.erase(usage.find_last_not_of('\n') + 1).erase(0, usage.find_first_not_of('\n'));
+    if (usage.rfind("Usage: ", 0) != 0) usage.insert(0, "Usage: ");
+    return usage + (app->get_prefix_command() ? " -- PROGRAM [ARGUMENTS...]\n" : "\n");
+  }
+
+  std::string make_subcommand(const CLI::App* verb) const override {
+    return help_line(verb->get_name(), verb->get_description());
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return help_line(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
   }
 };
 

@@ -10,8 +10,10 @@ namespace {
 // mpirun hands variables that begin with OMPI_MCA_ to all ranks.
 constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
 // mpirun of Open MPI 5.0 and later hands that path on to PMIx as well, unless PMIx has one of its own, and PMIx warns
-// of each folder that is not for it. It looks where its own components are in any case, so that an empty path is right.
+// of each folder that is not for it. It looks where its own components are in any case, so that a path without a folder
+// is right. With an empty one Open MPI 5.0's mpirun dies where it starts its daemon on another node (5.0.7, 5.0.10).
 constexpr const char* kPmixPath = "PMIX_MCA_mca_base_component_path";
+constexpr const char* kNoFolder = ":";
 constexpr bool kPmixWouldWarn = SMELT_OPEN_MPI_MAJOR >= 5;
 constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
 constexpr const char* kMessages = "OMPI_MCA_pml_smelt_enable";
@@ -39,13 +41,14 @@ void add_components(const RunParts& parts, std::vector<EnvironmentChange>& chang
   if (!parts.messages.empty() && parts.messages != parts.component) ours += (ours.empty() ? "" : ":") + parts.messages;
   if (!ours.empty()) {
     changes.push_back({kPath, ours + ":" + (others.empty() ? kOpenMpisOwn : others)});
-    if (kPmixWouldWarn && !environment(kPmixPath)) changes.push_back({kPmixPath, ""});
+    if (kPmixWouldWarn && !is_set(kPmixPath)) changes.push_back({kPmixPath, kNoFolder});
     if (!parts.component.empty() && !is_set(kPriority) && !is_set("SMELT_PRIORITY"))
       changes.push_back({kPriority, kUsed});
     if (!parts.messages.empty() && !is_set(kMessages)) changes.push_back({kMessages, kEnabled});
   } else if (others != before) {
     changes.push_back({kPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
-    if (environment(kPmixPath) && !is_set(kPmixPath)) changes.push_back({kPmixPath, std::nullopt});
+    if (is_set(kPmixPath) && std::string(environment(kPmixPath)) == kNoFolder)
+      changes.push_back({kPmixPath, std::nullopt});
     if (is_set(kPriority) && std::string(environment(kPriority)) == kUsed) changes.push_back({kPriority, std::nullopt});
     if (is_set(kMessages) && std::string(environment(kMessages)) == kEnabled)
       changes.push_back({kMessages, std::nullopt});

@@ -126,7 +126,7 @@ def main():
             folder = os.path.dirname(os.path.realpath(sys.argv[5]))
             command = ['mpirun', '--map-by', ':OVERSUBSCRIBE', '-n', '2', sys.argv[6]]
             path = {'SMELT_PROFILE': profile, 'OMPI_MCA_mca_base_component_path': folder + ':SYSTEM_DEFAULT',
-                    'PMIX_MCA_mca_base_component_path': ''}
+                    'PMIX_MCA_mca_base_component_path': ':'}
             ours = dict(path, OMPI_MCA_coll_smelt_priority='90', SMELT_PATIENCE='0')
             settings = [ours, dict(ours, SMELT_COPY_LIMIT='4096'), dict(ours, SMELT_FLAT_LIMIT='64')]
             if len(sys.argv) > 7:

@@ -7,7 +7,7 @@ export OMPI_MCA_pml=^cm,ucx OMPI_MCA_btl=^openib,ofi,usnic OMPI_MCA_osc=^ucx
 case $(mpirun --version) in
   'mpirun (Open MPI) 4.'*) ;;
   *)
-    export PMIX_MCA_mca_base_component_path= OMPI_MCA_btl_tcp_if_include=lo
+    export PMIX_MCA_mca_base_component_path=: OMPI_MCA_btl_tcp_if_include=lo
     case $(mpirun --version) in
       'mpirun (Open MPI) 5.'*) export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;
       *) export PRTE_MCA_mapby=:oversubscribe ;;

@@ -2,7 +2,7 @@
 # namespace (a veth pair into a bridge, which lies in a third one), with its own hostname, /etc/hosts and empty /dev/shm. The remote
 # daemon is started by a pretended rsh. Ends with 77, the last line saying why, where that cannot be.
 [ "$(id -u)" -eq 0 ] || { echo "two nodes need root"; exit 77; }
-for tool in ip nsenter unshare mpirun; do
+for tool in ip nsenter unshare mount mpirun; do
   command -v $tool >/dev/null || { echo "two nodes need $tool"; exit 77; }
 done
 name=smelt$$
@@ -49,11 +49,15 @@ END
 }
 
 # on_nodes RANKS_PER_NODE|RANKS_OF_FIRST+RANKS_OF_SECOND [mpirun option...] program...
-# The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle.
+# The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle, and no binding. A node has as many slots as
+# ranks; where more are allowed, Open MPI 5 puts all ranks on the first node. Its coll/han, which is on by default there, is wrong where
+# ranks gather in different layouts (docs/mpi.md), and makes communicators within the nodes, whose messages would be counted.
+export OMPI_MCA_coll=^han
+unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby
 on_nodes() {
   layout=$1
   shift
-  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --oversubscribe --mca mpi_yield_when_idle 1 \
+  timeout -k 5 60 "$work/enter" 1 mpirun --allow-run-as-root --bind-to none --mca mpi_yield_when_idle 1 \
     --host "node1:${layout%+*},node2:${layout#*+}" \
     --mca plm_rsh_agent "$work/rsh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.78.0.0/24 \
     --mca btl_tcp_if_include 10.78.0.0/24 "$@" </dev/null

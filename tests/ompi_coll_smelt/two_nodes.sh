@@ -11,7 +11,8 @@ if ! make_nodes 2>"$work/error"; then echo "two nodes need network namespaces: $
 write_enter
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset OMPI_MCA_mca_base_component_path OMPI_MCA_coll_smelt_priority OMPI_MCA_orte_tmpdir_base
-if ! on_nodes 1 "$programs/many_collectives" >"$work/output" 2>&1; then
+# Stock: without what smelt run sets, either, so that where that alone is wrong this test does not say that nothing runs here.
+if ! (unset PMIX_MCA_mca_base_component_path; on_nodes 1 "$programs/many_collectives") >"$work/output" 2>&1; then
   tail -n 5 "$work/output"
   echo "stock Open MPI does not run on two pretended nodes here"
   exit 77
@@ -60,5 +61,5 @@ expect_ok "communicators that are never freed" 2 $use "$programs/crash" forget
 expect_end "a rank that is killed ends the job" 2 $use "$programs/crash" kill
 expect_end "MPI_Abort ends the job" 2 $use "$programs/crash" abort
 # The tests can fail: Open MPI's own order of operands is another one.
-expect_line "control: another order is noticed" "FAILED: .* in the promised order" 2 --mca coll ^smelt "$programs/several_nodes"
+expect_line "control: another order is noticed" "FAILED: .* in the promised order" 2 --mca coll ^smelt,han "$programs/several_nodes"
 [ $failed -eq 0 ]

@@ -38,7 +38,7 @@ used() {  # WHAT COMMAND...: it succeeds, and says nothing but the counters and 
 used "installed: smelt run" "$smelt" run -- mpirun -n 2 "$counters" used
 folder=$(dirname "$(find /tmp/installed -name mca_coll_smelt.so)")
 export OMPI_MCA_mca_base_component_path="$folder:SYSTEM_DEFAULT"
-used "installed: by hand" env PMIX_MCA_mca_base_component_path= mpirun --mca coll smelt -n 2 "$counters" used
+used "installed: by hand" env PMIX_MCA_mca_base_component_path=: mpirun --mca coll smelt -n 2 "$counters" used
 # Without PMIx's variable there would be something to see.
 mpirun --mca coll smelt -n 2 "$counters" used 2>&1 | grep -q 'search for PMIx components' || fail "control: PMIx does not warn"
 echo "installed: found, and silent"
