@@ -229,15 +229,18 @@ void Endpoint::left_unexpected() {
 }
 
 // A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
-// the list: reading takes long, and is each thread's own work, without the inbox's lock.
-void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
+// the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for it.
+bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   const bool is_near = message->sender < shape_.members;
   if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) add(held_[message->sender], 1);
   if (!met) met = table_.arrive(&message->node);
-  if (!met) return left_unexpected();
+  if (!met) {
+    left_unexpected();
+    return false;
+  }
   auto* receive = reinterpret_cast<Request*>(met);
   if (receive->holds) {
     spare_ = nullptr;
@@ -253,10 +256,16 @@ void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
     deliver(receive, message);
     finish(receive);
   }
+  return true;
 }
 
 // One thread at a time; the others have better things to do, unless they must know that all has been seen that was
 // there (`patiently`): then true says that it has. Otherwise: something was done.
+//
+// It ends with a cell that somebody has waited for, and does not look at the next one, whose line is often on its way to
+// the sender just then: where two exchange messages at the same time. The caller's next stores, its answer, would wait
+// until that look was over, since stores become visible in order, behind all loads. (Two that send and receive 8 bytes
+// at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
 bool Endpoint::drain(bool patiently) {
   uintptr_t rest;
   if (patiently)
@@ -281,6 +290,7 @@ bool Endpoint::drain(bool patiently) {
       continue;
     }
     const auto from = static_cast<uint16_t>(sender);
+    bool is_awaited = true;
     Header header;
     std::memcpy(&header, cell->payload, sizeof header);
     if (header.kind == Kind::kFinish) {
@@ -320,7 +330,8 @@ bool Endpoint::drain(bool patiently) {
           reader_.pass();
           finish(receive);
           any = true;
-          continue;
+          if (patiently) continue;
+          break;
         }
         if (!met) {
           reader_.pass();
@@ -336,9 +347,10 @@ bool Endpoint::drain(bool patiently) {
           !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
         break;
       reader_.pass();
-      take_in(spare_, met, &first, &last);
+      is_awaited = take_in(spare_, met, &first, &last);
     }
     any = true;
+    if (is_awaited && !patiently) break;
   }
   unlock(draining_, 0);
   while (Message* message = first) {

@@ -182,7 +182,8 @@ class Endpoint : public Object {
     // acquire: all that the completer did
     return request->state.load(std::memory_order_acquire) == Request::kComplete;
   }
-  // Empties the inbox, sends what waited for room. True: something was done.
+  // Empties the inbox, up to a message that was waited for; sends what waited for room. True: something was done, and
+  // there may be more.
   bool progress();
   // Makes progress until it is complete; its error. Notices when the other has died, or, where the message may come
   // from anybody, all others.
@@ -213,7 +214,7 @@ class Endpoint : public Object {
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
   void left_unexpected();
-  void take_in(Message* message, MatchNode* met, Message** first, Message** last);
+  bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
   bool deliver(Request* receive, Message* message);
   bool deliver_long(Request* receive, Message* message);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);

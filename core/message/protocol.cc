@@ -245,7 +245,8 @@ bool Endpoint::cancel(Request* receive) {
 }
 
 void Endpoint::forget(uint16_t context) {
-  progress();
+  for (uint32_t i = 0; i < shape_.cells && progress(); ++i) {
+  }
   // Most have nothing of anybody's. Under the lock all that has come has been counted; where somebody has it, perhaps
   // we ourselves further up, we look.
   uintptr_t rest;
