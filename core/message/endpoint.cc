@@ -262,11 +262,11 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
 // One thread at a time; the others have better things to do, unless they must know that all has been seen that was
 // there (`patiently`): then true says that it has. Otherwise: something was done.
 //
-// It ends with a cell that somebody has waited for, and does not look at the next one, whose line is often on its way to
-// the sender just then: where two exchange messages at the same time. The caller's next stores, its answer, would wait
-// until that look was over, since stores become visible in order, behind all loads. (Two that send and receive 8 bytes
-// at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
-bool Endpoint::drain(bool patiently) {
+// It ends with the last of the `wanted` cells that somebody has waited for, and does not look at the next one, whose line
+// is often on its way to the sender just then: where two exchange messages at the same time. The caller's next stores,
+// its answer, would wait until that look was over, since stores become visible behind all loads before them. (Two that
+// send and receive 8 bytes at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
+bool Endpoint::drain(bool patiently, uint32_t wanted) {
   uintptr_t rest;
   if (patiently)
     lock(draining_, alone_);
@@ -330,8 +330,8 @@ bool Endpoint::drain(bool patiently) {
           reader_.pass();
           finish(receive);
           any = true;
-          if (patiently) continue;
-          break;
+          if (!patiently && --wanted == 0) break;
+          continue;
         }
         if (!met) {
           reader_.pass();
@@ -350,7 +350,7 @@ bool Endpoint::drain(bool patiently) {
       is_awaited = take_in(spare_, met, &first, &last);
     }
     any = true;
-    if (is_awaited && !patiently) break;
+    if (is_awaited && !patiently && --wanted == 0) break;
   }
   unlock(draining_, 0);
   while (Message* message = first) {
@@ -409,8 +409,8 @@ bool Endpoint::launch() {
   return any;
 }
 
-bool Endpoint::progress() {
-  const bool received = drain(false), any = launch() || received;
+bool Endpoint::progress(uint32_t wanted) {
+  const bool received = drain(false, wanted), any = launch() || received;
   return (far_ && far_->progress(false, any)) || any;
 }
 

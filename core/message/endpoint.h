@@ -182,9 +182,9 @@ class Endpoint : public Object {
     // acquire: all that the completer did
     return request->state.load(std::memory_order_acquire) == Request::kComplete;
   }
-  // Empties the inbox, up to a message that was waited for; sends what waited for room. True: something was done, and
-  // there may be more.
-  bool progress();
+  // Empties the inbox, up to `wanted` messages that were waited for (from 1 on); sends what waited for room. True:
+  // something was done, and there may be more.
+  bool progress(uint32_t wanted = 1);
   // Makes progress until it is complete; its error. Notices when the other has died, or, where the message may come
   // from anybody, all others.
   int wait(Request* request);
@@ -206,11 +206,11 @@ class Endpoint : public Object {
   Area area(uint16_t member) const;
   enum class Announced { kNoRoom, kUnderWay, kComplete };
   Announced announce(Request* request);
-  void ask_ahead(uint64_t bytes) const;
+  void ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const;
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
   bool met(Request* receive, Message* message);
   void note(Queue* queue);
-  bool drain(bool patiently);
+  bool drain(bool patiently, uint32_t wanted = 1);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
   void left_unexpected();
@@ -241,8 +241,8 @@ class Endpoint : public Object {
   void abandon(Request* request);
   void abandon_send(Request* send);
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
-  template <typename Over>
-  void poll_until(const Over& is_over, Request* const* requests, uint32_t count);
+  template <typename Lacking>
+  void poll_while(const Lacking& lacking, Request* const* requests, uint32_t count);
   MemberLine& member(uint16_t number) const;
   bool should_make_room();
   void hand_over();

@@ -66,6 +66,10 @@ struct Inbox {
   // behind it wait.
   InboxCell* claim(uint16_t sender, uint64_t* position) const;
   void publish(InboxCell* cell, uint64_t position, uint16_t sender) const;
+
+  InboxCell* cell_at(uint64_t position) const { return &cells[position & (size - 1)]; }
+  // Was the cell before this one of ours ours, too? Then the next one may be.
+  bool is_in_row(uint64_t position, uint16_t sender) const;
 };
 
 // The reader's end. One thread at a time (the callers see to it).
@@ -102,7 +106,7 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
     // relaxed: others step over claimed positions themselves, should this come late, or never
     front->tail.store(at + 1, std::memory_order_relaxed);
     *position = at;
-    return &cells[at & (size - 1)];
+    return cell_at(at);
   }
 }
 
@@ -111,8 +115,13 @@ inline void Inbox::publish(InboxCell* cell, uint64_t position, uint16_t sender) 
   cell->word.store(inbox::word_of(position, sender), std::memory_order_release);
 }
 
+inline bool Inbox::is_in_row(uint64_t position, uint16_t sender) const {
+  // relaxed: a guess
+  return claims[(position - 1) & (size - 1)].load(std::memory_order_relaxed) == inbox::word_of(position - 1, sender);
+}
+
 inline const InboxCell* InboxReader::peek(int32_t* sender) const {
-  const InboxCell& cell = inbox.cells[head & (inbox.size - 1)];
+  const InboxCell& cell = *inbox.cell_at(head);
   // acquire: the payload
   const uint64_t word = cell.word.load(std::memory_order_acquire);
   if (inbox::end_of(word) != head + 1) return nullptr;

@@ -85,14 +85,26 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   return answered ? Announced::kUnderWay : Announced::kComplete;
 }
 
-// A packet is away. The lines that the next message will need, if it is as long, are asked for meanwhile: the receiver
-// has them from their last time. (Near, 1 KiB there and back: 124 ns a way in place of 135.)
-void Endpoint::ask_ahead(uint64_t bytes) const {
-  constexpr uint64_t kMost = 1024;
-  const uint32_t packet = bytes <= kMost ? pool_.next() : kNoPacket;
+// A message is away. The lines that the next one will need, if it is as long and ours, are asked for meanwhile: the
+// receiver has them from their last time. (1 KiB there and back, near: 124 ns a way in place of 135. Two that send each
+// other 8 bytes at the same time, far: 230 in place of 280; 128 bytes: 290 in place of 510.)
+//
+// Not the first line of a cell whose message has more: its reader would have it back while the sender waits for those
+// behind it. And no cell of four lines: a processor whose thread reads three to their end fetches those behind, the next
+// cell's among them, so asking takes longer than not (200 bytes there and back, far: 410 in place of 300).
+void Endpoint::ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const {
+  constexpr uint64_t kLine = 64, kMost = 1024, kBefore = kCellBytes - kCellPayload + kShortHeaderBytes;
+  const bool is_inline = bytes <= kInlineBytes;
+  const uint64_t in_cell = is_inline ? kBefore + bytes : kLine;
+  if (in_cell < 3 * kLine && inbox.is_in_row(position, me_)) {
+    const char* const cell = reinterpret_cast<const char*>(inbox.cell_at(position + 1));
+    if (in_cell <= kLine) prefetch_to_write(cell);
+    for (uint64_t at = kLine; at < in_cell; at += kLine) prefetch_to_write(cell + at);
+  }
+  const uint32_t packet = !is_inline && bytes <= kMost ? pool_.next() : kNoPacket;
   if (packet == kNoPacket) return;
   const char* const to = area(me_).packets + uint64_t{packet} * shape_.packet_bytes;
-  for (uint64_t at = 0; at < bytes; at += 64) prefetch_to_write(to + at);
+  for (uint64_t at = 0; at < bytes; at += kLine) prefetch_to_write(to + at);
 }
 
 bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
@@ -118,7 +130,7 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
       Header{match_key(context, me_, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
   if (is_inline && bytes != 0) copy(cell->payload + kShortHeaderBytes, data, bytes);
   queue.inbox.publish(cell, position, me_);
-  if (!is_inline) ask_ahead(bytes);
+  ask_ahead(queue.inbox, position, bytes);
   return true;
 }
 
