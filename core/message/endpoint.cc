@@ -215,6 +215,17 @@ bool Endpoint::keep(Message* message) {
   return true;
 }
 
+// For a message that nobody may have asked for. False: no memory.
+bool Endpoint::has_room(uint64_t bytes) {
+  if (spare_room_ && parcel_size(spare_bytes_) != parcel_size(bytes)) {
+    free_parcel(spare_room_, spare_bytes_);
+    spare_room_ = nullptr;
+  }
+  if (!spare_room_) spare_room_ = new_parcel(bytes);
+  spare_bytes_ = bytes;
+  return spare_room_ != nullptr;
+}
+
 // --- progress ---
 
 // The spare message waits in the table.
@@ -232,8 +243,6 @@ void Endpoint::left_unexpected() {
 // the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for it.
 bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
-  const bool is_near = message->sender < shape_.members;
-  if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) add(held_[message->sender], 1);
   if (!met) met = table_.arrive(&message->node);
@@ -310,12 +319,21 @@ bool Endpoint::drain(bool patiently, uint32_t wanted) {
         header.kind = Kind::kInline;
         header.address = header.answer = 0;
       }
+      const bool is_in_body = header.kind == Kind::kInline && header.length > kInCellBytes;
+      if (is_in_body && !has_room(header.length)) break;
+      if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
       const auto make = [&] {
         spare_->header = header;
         spare_->sender = from;
         spare_->node.key = header.key;
         spare_->node.number = ++arrivals_;
-        if (header.kind == Kind::kInline) copy(spare_->bytes, bytes, header.length);
+        if (is_in_body) {
+          std::memcpy(spare_room_, bytes, header.length);
+          spare_->header.kind = Kind::kKept;
+          spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
+        } else if (header.kind == Kind::kInline) {
+          copy(spare_->bytes, bytes, header.length);
+        }
         return &spare_->node;
       };
       MatchNode* met = nullptr;
@@ -334,6 +352,7 @@ bool Endpoint::drain(bool patiently, uint32_t wanted) {
           continue;
         }
         if (!met) {
+          if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
           reader_.pass();
           left_unexpected();
           any = true;
@@ -341,11 +360,13 @@ bool Endpoint::drain(bool patiently, uint32_t wanted) {
         }
       }
       make();
+      if (is_in_body) spare_room_ = nullptr;
       // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
       // take_in()
       if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
           !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
         break;
+      if (header.kind == Kind::kEager) count(eager_);
       reader_.pass();
       is_awaited = take_in(spare_, met, &first, &last);
     }

@@ -2,7 +2,7 @@
 //
 // A message is asked for by context, source and tag (match.h), and travels in one of four ways:
 //
-//   inline       up to kInlineBytes: in the receiver's inbox (inbox.h)
+//   inline       up to kInlineBytes: in the receiver's inbox (inbox.h), in a cell or in its body
 //   eager        up to a limit, at most a packet: copied into a packet of the sender (packet_pool.h), which the
 //                receiver reads and returns. The send is complete at once.
 //   single copy  longer: the inbox has only the address; the receiver reads the sender's memory when it knows where to
@@ -39,9 +39,8 @@ struct smelt_endpoint_carrier;
 namespace smelt::message {
 
 inline constexpr uint32_t kHeaderBytes = 40;
-// Four lines of a cell with the words before them. Longer ones are faster in packets, near and far: the same few
-// packets go to and fro, while the cells go round.
-inline constexpr uint32_t kInlineBytes = 208;
+// Four lines of a cell with the words before them; longer ones are in its body.
+inline constexpr uint32_t kInCellBytes = 208, kInlineBytes = kBodyBytes;
 
 struct Shape {
   uint16_t members;
@@ -235,6 +234,7 @@ class Endpoint : public Object {
   void* new_parcel(uint64_t bytes);  // at most kMostParcel
   void free_parcel(void* parcel, uint64_t bytes);
   bool keep(Message* message);
+  bool has_room(uint64_t bytes);
   bool is_gone(uint16_t member) const;
   bool are_gone(int32_t source) const;
   void look_for_dead(Request* const* requests, uint32_t count);
@@ -271,6 +271,8 @@ class Endpoint : public Object {
   InboxReader reader_;
   uint64_t arrivals_ = 0;
   Message* spare_ = nullptr;
+  void* spare_room_ = nullptr;  // for a body that nobody has asked for, of so many bytes
+  uint64_t spare_bytes_ = 0;
   std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; the drainer's to write
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};
