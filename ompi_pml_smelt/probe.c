@@ -37,15 +37,22 @@ static bool look(const pml_smelt_communicator *served, int from, int tag, ompi_s
   return true;
 }
 
+/* It may lie behind others, which are taken in one by one where they are waited for. */
+static bool look_behind(const pml_smelt_communicator *served, int from, int tag, ompi_status_public_t *status) {
+  enum { kMost = 128 };
+  bool found = look(served, from, tag, status), more = true;
+  for (unsigned i = 0; i < kMost && more && !found; ++i) {
+    more = pml_smelt_look();
+    found = look(served, from, tag, status);
+  }
+  return found;
+}
+
 int pml_smelt_iprobe(int from, int tag, struct ompi_communicator_t *comm, int *matched, ompi_status_public_t *status) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_iprobe(from, tag, comm, matched, status);
   pml_smelt_count(&pml_smelt_tally.probes);
-  *matched = look(served, from, tag, status);
-  if (!*matched) {
-    pml_smelt_look();
-    *matched = look(served, from, tag, status);
-  }
+  *matched = look_behind(served, from, tag, status);
   return OMPI_SUCCESS;
 }
 
@@ -97,10 +104,7 @@ int pml_smelt_improbe(int from, int tag, struct ompi_communicator_t *comm, int *
   if (!served) return pml_smelt_lower.pml_improbe(from, tag, comm, matched, message, status);
   *matched = 0;
   *message = MPI_MESSAGE_NULL;
-  if (!look(served, from, tag, MPI_STATUS_IGNORE)) {
-    pml_smelt_look();
-    if (!look(served, from, tag, MPI_STATUS_IGNORE)) return OMPI_SUCCESS;
-  }
+  if (!look_behind(served, from, tag, MPI_STATUS_IGNORE)) return OMPI_SUCCESS;
   pml_smelt_request *holder = pml_smelt_request_new(PML_SMELT_HOLDER, comm, served, false);
   if (!holder) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
   /* Somebody else may have taken the message: then this does not wait for the next one, unless that comes just now. */

@@ -160,15 +160,13 @@ int pml_smelt_request_free(ompi_request_t **freed) {
 
 int pml_smelt_progress(void) { return pml_smelt_endpoint ? smelt_endpoint_progress(pml_smelt_endpoint) : 0; }
 
-void pml_smelt_look(void) {
+bool pml_smelt_look(void) {
   enum { kOthers = 16 };
   static unsigned looks; /* by all threads. Relaxed, and not as one: a number that is lost changes nothing */
   const unsigned number = __atomic_load_n(&looks, __ATOMIC_RELAXED) + 1;
   __atomic_store_n(&looks, number, __ATOMIC_RELAXED);
-  if (number % kOthers == 0)
-    opal_progress(); /* ours, too */
-  else
-    (void)smelt_endpoint_progress(pml_smelt_endpoint);
+  if (number % kOthers == 0) opal_progress(); /* ours, too */
+  return smelt_endpoint_progress(pml_smelt_endpoint) != 0;
 }
 
 void pml_smelt_wait(smelt_transfer *transfer) { pml_smelt_wait_for(&transfer, 1, 1); }

@@ -65,8 +65,8 @@ static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
   return request->req_type == OMPI_REQUEST_PML && request->req_free == pml_smelt_request_free;
 }
 /* Progress by a call that returns whatever comes of it: a test, a probe. All others of the process get on now and then;
- * they take longer than a look into the inbox. */
-void pml_smelt_look(void);
+ * they take longer than a look into the inbox. True: something had come, and there may be more. */
+bool pml_smelt_look(void);
 /* Until it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed);

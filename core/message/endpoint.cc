@@ -215,6 +215,17 @@ bool Endpoint::keep(Message* message) {
   return true;
 }
 
+// For a message that nobody may have asked for. False: no memory.
+bool Endpoint::has_room(uint64_t bytes) {
+  if (spare_room_ && parcel_size(spare_bytes_) != parcel_size(bytes)) {
+    free_parcel(spare_room_, spare_bytes_);
+    spare_room_ = nullptr;
+  }
+  if (!spare_room_) spare_room_ = new_parcel(bytes);
+  spare_bytes_ = bytes;
+  return spare_room_ != nullptr;
+}
+
 // --- progress ---
 
 // The spare message waits in the table.
@@ -229,15 +240,16 @@ void Endpoint::left_unexpected() {
 }
 
 // A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
-// the list: reading takes long, and is each thread's own work, without the inbox's lock.
-void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
+// the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for it.
+bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
-  const bool is_near = message->sender < shape_.members;
-  if ((kind == Kind::kEager || kind == Kind::kKept) && is_near) count(eager_);
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) add(held_[message->sender], 1);
   if (!met) met = table_.arrive(&message->node);
-  if (!met) return left_unexpected();
+  if (!met) {
+    left_unexpected();
+    return false;
+  }
   auto* receive = reinterpret_cast<Request*>(met);
   if (receive->holds) {
     spare_ = nullptr;
@@ -253,11 +265,17 @@ void Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
     deliver(receive, message);
     finish(receive);
   }
+  return true;
 }
 
 // One thread at a time; the others have better things to do, unless they must know that all has been seen that was
 // there (`patiently`): then true says that it has. Otherwise: something was done.
-bool Endpoint::drain(bool patiently) {
+//
+// It ends with the last of the `wanted` cells that somebody has waited for, and does not look at the next one, whose line
+// is often on its way to the sender just then: where two exchange messages at the same time. The caller's next stores,
+// its answer, would wait until that look was over, since stores become visible behind all loads before them. (Two that
+// send and receive 8 bytes at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
+bool Endpoint::drain(bool patiently, uint32_t wanted) {
   uintptr_t rest;
   if (patiently)
     lock(draining_, alone_);
@@ -281,6 +299,7 @@ bool Endpoint::drain(bool patiently) {
       continue;
     }
     const auto from = static_cast<uint16_t>(sender);
+    bool is_awaited = true;
     Header header;
     std::memcpy(&header, cell->payload, sizeof header);
     if (header.kind == Kind::kFinish) {
@@ -300,12 +319,21 @@ bool Endpoint::drain(bool patiently) {
         header.kind = Kind::kInline;
         header.address = header.answer = 0;
       }
+      const bool is_in_body = header.kind == Kind::kInline && header.length > kInCellBytes;
+      if (is_in_body && !has_room(header.length)) break;
+      if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
       const auto make = [&] {
         spare_->header = header;
         spare_->sender = from;
         spare_->node.key = header.key;
         spare_->node.number = ++arrivals_;
-        if (header.kind == Kind::kInline) copy(spare_->bytes, bytes, header.length);
+        if (is_in_body) {
+          std::memcpy(spare_room_, bytes, header.length);
+          spare_->header.kind = Kind::kKept;
+          spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
+        } else if (header.kind == Kind::kInline) {
+          copy(spare_->bytes, bytes, header.length);
+        }
         return &spare_->node;
       };
       MatchNode* met = nullptr;
@@ -320,9 +348,11 @@ bool Endpoint::drain(bool patiently) {
           reader_.pass();
           finish(receive);
           any = true;
+          if (!patiently && --wanted == 0) break;
           continue;
         }
         if (!met) {
+          if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
           reader_.pass();
           left_unexpected();
           any = true;
@@ -330,15 +360,18 @@ bool Endpoint::drain(bool patiently) {
         }
       }
       make();
+      if (is_in_body) spare_room_ = nullptr;
       // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
       // take_in()
       if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
           !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
         break;
+      if (header.kind == Kind::kEager) count(eager_);
       reader_.pass();
-      take_in(spare_, met, &first, &last);
+      is_awaited = take_in(spare_, met, &first, &last);
     }
     any = true;
+    if (is_awaited && !patiently && --wanted == 0) break;
   }
   unlock(draining_, 0);
   while (Message* message = first) {
@@ -397,8 +430,8 @@ bool Endpoint::launch() {
   return any;
 }
 
-bool Endpoint::progress() {
-  const bool received = drain(false), any = launch() || received;
+bool Endpoint::progress(uint32_t wanted) {
+  const bool received = drain(false, wanted), any = launch() || received;
   return (far_ && far_->progress(false, any)) || any;
 }
 

@@ -2,7 +2,7 @@
 //
 // A message is asked for by context, source and tag (match.h), and travels in one of four ways:
 //
-//   inline       up to kInlineBytes: in the receiver's inbox (inbox.h)
+//   inline       up to kInlineBytes: in the receiver's inbox (inbox.h), in a cell or in its body
 //   eager        up to a limit, at most a packet: copied into a packet of the sender (packet_pool.h), which the
 //                receiver reads and returns. The send is complete at once.
 //   single copy  longer: the inbox has only the address; the receiver reads the sender's memory when it knows where to
@@ -39,9 +39,8 @@ struct smelt_endpoint_carrier;
 namespace smelt::message {
 
 inline constexpr uint32_t kHeaderBytes = 40;
-// Four lines of a cell with the words before them. Longer ones are faster in packets, near and far: the same few
-// packets go to and fro, while the cells go round.
-inline constexpr uint32_t kInlineBytes = 208;
+// Four lines of a cell with the words before them; longer ones are in its body.
+inline constexpr uint32_t kInCellBytes = 208, kInlineBytes = kBodyBytes;
 
 struct Shape {
   uint16_t members;
@@ -182,8 +181,9 @@ class Endpoint : public Object {
     // acquire: all that the completer did
     return request->state.load(std::memory_order_acquire) == Request::kComplete;
   }
-  // Empties the inbox, sends what waited for room. True: something was done.
-  bool progress();
+  // Empties the inbox, up to `wanted` messages that were waited for (from 1 on); sends what waited for room. True:
+  // something was done, and there may be more.
+  bool progress(uint32_t wanted = 1);
   // Makes progress until it is complete; its error. Notices when the other has died, or, where the message may come
   // from anybody, all others.
   int wait(Request* request);
@@ -205,15 +205,15 @@ class Endpoint : public Object {
   Area area(uint16_t member) const;
   enum class Announced { kNoRoom, kUnderWay, kComplete };
   Announced announce(Request* request);
-  void ask_ahead(uint64_t bytes) const;
+  void ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const;
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
   bool met(Request* receive, Message* message);
   void note(Queue* queue);
-  bool drain(bool patiently);
+  bool drain(bool patiently, uint32_t wanted = 1);
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
   void left_unexpected();
-  void take_in(Message* message, MatchNode* met, Message** first, Message** last);
+  bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
   bool deliver(Request* receive, Message* message);
   bool deliver_long(Request* receive, Message* message);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
@@ -234,14 +234,15 @@ class Endpoint : public Object {
   void* new_parcel(uint64_t bytes);  // at most kMostParcel
   void free_parcel(void* parcel, uint64_t bytes);
   bool keep(Message* message);
+  bool has_room(uint64_t bytes);
   bool is_gone(uint16_t member) const;
   bool are_gone(int32_t source) const;
   void look_for_dead(Request* const* requests, uint32_t count);
   void abandon(Request* request);
   void abandon_send(Request* send);
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
-  template <typename Over>
-  void poll_until(const Over& is_over, Request* const* requests, uint32_t count);
+  template <typename Lacking>
+  void poll_while(const Lacking& lacking, Request* const* requests, uint32_t count);
   MemberLine& member(uint16_t number) const;
   bool should_make_room();
   void hand_over();
@@ -270,6 +271,8 @@ class Endpoint : public Object {
   InboxReader reader_;
   uint64_t arrivals_ = 0;
   Message* spare_ = nullptr;
+  void* spare_room_ = nullptr;  // for a body that nobody has asked for, of so many bytes
+  uint64_t spare_bytes_ = 0;
   std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; the drainer's to write
   alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
   alignas(64) std::atomic<uintptr_t> messages_lock_{0};

@@ -17,7 +17,7 @@ enum class Kind : uint32_t {
   kFinish,  // to the sender: it has been received
   kGo,      // to the sender: the data, in pieces, please
   kPiece,
-  kKept,  // an eager one that the receiver has moved; in no cell
+  kKept,  // one that the receiver has moved out of a packet or a body; in no cell
 };
 
 // The beginning of a cell.
@@ -38,7 +38,7 @@ inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static
 struct Message {
   MatchMessage node;
   Header header;
-  char bytes[kInlineBytes];
+  char bytes[kInCellBytes];
   uint16_t sender;
   Request* receive;  // the receive that gets it
   Message* behind;   // in a list
@@ -163,7 +163,8 @@ inline void place(Request* receive, uint64_t at, const void* from, uint64_t byte
 }
 
 // One member's part of the shared memory:
-//   member | inbox's front | stacks of packets and pieces | inbox's claims | links of both | cells | packets | pieces
+//   member | inbox's front | stacks of packets and pieces | inbox's claims | links of both | cells | bodies | packets |
+//   pieces
 struct Endpoint::Area {
   MemberLine* member;
   Inbox inbox;
@@ -179,7 +180,8 @@ struct Endpoint::Area {
     return (links_at(shape) + (uint64_t{shape.packets} + shape.pieces) * sizeof(uint32_t) + kCellBytes - 1) /
            kCellBytes * kCellBytes;
   }
-  static uint64_t packets_at(const Shape& shape) { return cells_at(shape) + uint64_t{shape.cells} * kCellBytes; }
+  static uint64_t bodies_at(const Shape& shape) { return cells_at(shape) + uint64_t{shape.cells} * kCellBytes; }
+  static uint64_t packets_at(const Shape& shape) { return bodies_at(shape) + uint64_t{shape.cells} * kBodySpacing; }
   static uint64_t pieces_at(const Shape& shape) {
     return packets_at(shape) + uint64_t{shape.packets} * shape.packet_bytes;
   }
@@ -194,6 +196,7 @@ struct Endpoint::Area {
     piece_returns = {stacks + 1, links + shape.packets};
     inbox.claims = reinterpret_cast<std::atomic<uint64_t>*>(at + claims_at());
     inbox.cells = reinterpret_cast<InboxCell*>(at + cells_at(shape));
+    inbox.bodies = at + bodies_at(shape);
     inbox.size = shape.cells;
     packets = at + packets_at(shape);
     pieces = at + pieces_at(shape);

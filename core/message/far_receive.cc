@@ -110,7 +110,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
       of->finish(receive);
       return Taken::kYes;
     }
-    if (header.length <= kInlineBytes) {
+    if (header.length <= kInCellBytes) {
       std::memcpy(message->bytes, data, header.length);
     } else if (void* kept = of->new_parcel(header.length)) {
       std::memcpy(kept, data, header.length);

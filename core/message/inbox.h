@@ -9,6 +9,10 @@
 //   tail     a hint, the first position that may be free
 //   passed   the positions before it are free again. The reader's, which stores to it every quarter of a ring
 //   cell     the message, and a word: its position and its sender, stored last
+//   body     of each cell, for a message that is longer than a cell. The reader knows where it lies before it has seen
+//            the cell, so it has the body's lines on their way while the cell comes; a packet's address is in the cell,
+//            and reading that is a transfer more (1 KiB there and back: far 317 ns a way in place of 455, near 94
+//            in place of 107)
 //
 // Vyukov's bounded queue claims a position by moving the tail. A sender that dies then, before the cell says anything,
 // stops the ring for ever, and nobody knows which one to blame. Processes do die here, so a position is claimed by its
@@ -48,6 +52,10 @@ struct alignas(64) InboxCell {
 };
 static_assert(sizeof(InboxCell) == kCellBytes);
 
+// A reader's processor fetches on beyond the end of a body, so the next one begins further on. (In cells with room for
+// 1 KiB, far: 457 ns a way if they touch, 354 if they do not.)
+inline constexpr uint32_t kBodyBytes = 1024, kBodySpacing = 1536;
+
 struct InboxFront {
   alignas(kLineBytes) std::atomic<uint64_t> tail;
   alignas(kLineBytes) std::atomic<uint64_t> passed;
@@ -58,6 +66,7 @@ struct Inbox {
   InboxFront* front = nullptr;
   std::atomic<uint64_t>* claims = nullptr;  // [size]
   InboxCell* cells = nullptr;               // [size]
+  char* bodies = nullptr;                   // [size], kBodySpacing apart
   uint32_t size = 0;                        // a power of two
 
   void write_empty() const;  // before anybody else looks
@@ -66,6 +75,11 @@ struct Inbox {
   // behind it wait.
   InboxCell* claim(uint16_t sender, uint64_t* position) const;
   void publish(InboxCell* cell, uint64_t position, uint16_t sender) const;
+
+  InboxCell* cell_at(uint64_t position) const { return &cells[position & (size - 1)]; }
+  char* body_at(uint64_t position) const { return bodies + (position & (size - 1)) * kBodySpacing; }
+  // Was the cell before this one of ours ours, too? Then the next one may be.
+  bool is_in_row(uint64_t position, uint16_t sender) const;
 };
 
 // The reader's end. One thread at a time (the callers see to it).
@@ -102,7 +116,7 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
     // relaxed: others step over claimed positions themselves, should this come late, or never
     front->tail.store(at + 1, std::memory_order_relaxed);
     *position = at;
-    return &cells[at & (size - 1)];
+    return cell_at(at);
   }
 }
 
@@ -111,8 +125,13 @@ inline void Inbox::publish(InboxCell* cell, uint64_t position, uint16_t sender) 
   cell->word.store(inbox::word_of(position, sender), std::memory_order_release);
 }
 
+inline bool Inbox::is_in_row(uint64_t position, uint16_t sender) const {
+  // relaxed: a guess
+  return claims[(position - 1) & (size - 1)].load(std::memory_order_relaxed) == inbox::word_of(position - 1, sender);
+}
+
 inline const InboxCell* InboxReader::peek(int32_t* sender) const {
-  const InboxCell& cell = inbox.cells[head & (inbox.size - 1)];
+  const InboxCell& cell = *inbox.cell_at(head);
   // acquire: the payload
   const uint64_t word = cell.word.load(std::memory_order_acquire);
   if (inbox::end_of(word) != head + 1) return nullptr;

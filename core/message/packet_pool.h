@@ -57,8 +57,6 @@ class PacketPool {
 
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t packet);
-  // What take() will give next; kNoPacket: nobody knows, as where several threads take.
-  uint32_t next() const { return alone_ ? lists_[0].first - 1 : kNoPacket; }
 
   // Before a member is told of it.
   void hand_to(uint32_t packet, uint16_t member);

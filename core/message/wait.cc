@@ -81,12 +81,12 @@ class Tally {
  public:
   Tally(const Endpoint& endpoint, Request* const* requests, uint32_t count)
       : endpoint_(endpoint), requests_(requests), count_(count) {}
-  bool reaches(uint32_t needed) {
+  // 0: there are enough.
+  uint32_t lacking(uint32_t needed) {
     while (first_ < count_ && endpoint_.test(requests_[first_])) ++first_;
     complete_ = first_;
-    if (needed == count_) return first_ == count_;
-    for (uint32_t i = first_; i < count_; ++i) complete_ += endpoint_.test(requests_[i]);
-    return complete_ >= needed;
+    for (uint32_t i = first_; needed != count_ && i < count_; ++i) complete_ += endpoint_.test(requests_[i]);
+    return needed - std::min(needed, complete_);
   }
   uint32_t complete() const { return complete_; }  // when it was last asked
 
@@ -115,11 +115,12 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
   needed = std::min(needed, count);
   Tally tally(*this, requests, count);
   for (uint32_t round = 0; round < (count > kFew ? 1 : crowded_ ? kInCrowd : kRounds); round += rounds()) {
-    if (tally.reaches(needed)) return tally.complete();
-    if (!progress()) cpu_pause();
+    const uint32_t lacking = tally.lacking(needed);
+    if (lacking == 0) return tally.complete();
+    if (!progress(lacking)) cpu_pause();
   }
   if (alone_) {
-    poll_until([&] { return tally.reaches(needed); }, requests, count);
+    poll_while([&] { return tally.lacking(needed); }, requests, count);
     return tally.complete();
   }
   Waiter waiter;
@@ -153,16 +154,16 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
 
 // Until the waiter is told that it is over.
 void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count) {
-  const auto is_over = [&] { return is_done(*waiter); };
+  const auto lacking = [&] { return is_done(*waiter) ? 0u : 1u; };
   if (counted_by != this) {
     counted_by = this;
     threads_.fetch_add(1, std::memory_order_relaxed);
   }
-  if (with_host_of == this) return poll_until(is_over, requests, count);
+  if (with_host_of == this) return poll_while(lacking, requests, count);
   for (;;) {
     uintptr_t rest;
     if (try_lock(polling_, &rest)) {  // 2.
-      poll_until(is_over, requests, count);
+      poll_while(lacking, requests, count);
       unlock(polling_, 0);
       return hand_over();
     }
@@ -225,16 +226,18 @@ bool Endpoint::should_make_room() {
   return is_shared || (threads > 1 && threads > usable_cpus());
 }
 
-template <typename Over>
-void Endpoint::poll_until(const Over& is_over, Request* const* requests, uint32_t count) {
+// `lacking`: how many that we wait for are not complete.
+template <typename Lacking>
+void Endpoint::poll_while(const Lacking& lacking, Request* const* requests, uint32_t count) {
   const uint32_t polls = crowded_ ? kInCrowd : kPolls;
   uint32_t idle = 0;
   int64_t asked = 0;
   bool makes_room = crowded_;
   // relaxed: a hint. They do not die twice.
   if (somebody_gone_.load(std::memory_order_relaxed)) look_for_dead(requests, count);
-  for (uint32_t round = 1; !is_over(); ++round) {
-    idle = progress() || (far_ && idle >= polls && far_->progress(true, false)) ? 0 : idle + rounds();
+  uint32_t wanted = lacking();
+  for (uint32_t round = 1; wanted != 0; ++round, wanted = lacking()) {
+    idle = progress(wanted) || (far_ && idle >= polls && far_->progress(true, false)) ? 0 : idle + rounds();
     if (host_ && round % kHost == 0) {
       const Endpoint* const outside = with_host_of;
       with_host_of = this;

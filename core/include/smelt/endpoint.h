@@ -130,7 +130,8 @@ SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigne
                                    uint16_t *sender, int32_t *message_tag, uint64_t *length);
 /* Makes no progress. */
 SMELT_API int smelt_transfer_done(smelt_endpoint *endpoint, smelt_transfer *transfer);
-/* Takes in the messages that have come, sends those that waited for room. Not 0: there was something. */
+/* Takes in the messages that have come, up to one that completes a transfer, and sends those that waited for room. Not
+ * 0: there was something, and there may be more. */
 SMELT_API int smelt_endpoint_progress(smelt_endpoint *endpoint);
 /* Waits until at least `needed` of `count` different transfers are done, and returns how many are. Of all threads that
  * wait here one makes progress, the others sleep. Those whose other side has died are done, with -EPIPE. */

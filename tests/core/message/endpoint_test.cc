@@ -26,6 +26,7 @@ namespace smelt::test {
 namespace {
 
 using message::Endpoint;
+using message::kInCellBytes;
 using message::kInlineBytes;
 using message::Request;
 using message::Shape;
@@ -80,8 +81,9 @@ TEST(Endpoint, EveryLengthComesInEveryForm) {
   for (int form = 0; form < 32; ++form) {
     const Form now{(form & 1) != 0, (form & 2) != 0, (form & 4) != 0, (form & 8) != 0, (form & 16) != 0};
     const Members members(Shape{2}, now.single_copy);
-    for (const size_t length : {size_t{0}, size_t{1}, size_t{kInlineBytes}, size_t{kInlineBytes} + 1, size_t{8192},
-                                size_t{16384}, size_t{16385}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
+    for (const size_t length : {size_t{0}, size_t{1}, size_t{kInCellBytes}, size_t{kInCellBytes} + 1,
+                                size_t{kInlineBytes}, size_t{kInlineBytes} + 1, size_t{8192}, size_t{16384},
+                                size_t{16385}, size_t{1} << 20, (size_t{1} << 20) + 1}) {
       Bytes sent(length);
       for (size_t i = 0; i < length; ++i) sent[i] = static_cast<unsigned char>(i * 7 + length + i / 256);
       const Bytes data = now.send_spread ? spread(sent) : sent;
@@ -112,13 +114,37 @@ TEST(Endpoint, EveryLengthComesInEveryForm) {
       EXPECT_EQ(receive.tag, -5);
     }
     const message::Counters counters = members[1].counters();
-    EXPECT_EQ(counters.received_inline, 3u);
+    EXPECT_EQ(counters.received_inline, 5u);
     EXPECT_EQ(counters.received_eager, 3u);
     const bool pieces = !now.single_copy || now.send_spread;
     EXPECT_EQ(counters.received_pieces, pieces ? 3u : 0u);
     EXPECT_EQ(counters.received_single_copy, pieces ? 0u : 3u);
-    EXPECT_EQ(counters.unexpected, now.posted_first ? 0u : 9u);
+    EXPECT_EQ(counters.unexpected, now.posted_first ? 0u : 11u);
     EXPECT_EQ(counters.longest_unexpected, now.posted_first ? 0u : 1u);
+  }
+}
+
+TEST(Endpoint, ALookEndsWithTheLastThatWasWaitedFor) {
+  const Members members(Shape{2});
+  for (const uint32_t wanted : {1u, 2u}) {
+    Request sends[3], receives[3];
+    for (Request& receive : receives) ASSERT_EQ(members[1].receive(&receive, 0, 0, 7, false, nullptr, 0), 0);
+    for (Request& send : sends) ASSERT_EQ(members[0].send(&send, 1, 0, 7, nullptr, 0), 0);
+    EXPECT_TRUE(members[1].progress(wanted));
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(members[1].test(&receives[i]), i < wanted) << i;
+    for (Request& receive : receives) EXPECT_EQ(members[1].wait(&receive), 0);
+  }
+  // Those that nobody has waited for are no end, and wait() looks for its own behind them.
+  Request sends[3], last;
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(members[0].send(&sends[i], 1, 0, i, nullptr, 0), 0);
+  ASSERT_EQ(members[1].receive(&last, 0, 0, 2, false, nullptr, 0), 0);
+  EXPECT_TRUE(members[1].progress());
+  EXPECT_TRUE(members[1].test(&last));
+  EXPECT_EQ(members[1].counters().unexpected, 2u);
+  for (int i = 0; i < 2; ++i) {
+    Request receive;
+    ASSERT_EQ(members[1].receive(&receive, 0, 0, i, false, nullptr, 0), 0);
+    EXPECT_TRUE(members[1].test(&receive));
   }
 }
 
@@ -144,10 +170,10 @@ TEST(Endpoint, WhatDoesNotFitIsCutOffAndSaid) {
 
 TEST(Endpoint, LimitsDecideWhichWay) {
   const Members members(Shape{2});
-  members[0].set_limits(1000, 0);
+  members[0].set_limits(2000, 0);
   members[1].set_limits(8192, 20'000);
   Bytes got(30'000);
-  for (const size_t length : {size_t{1000}, size_t{1001}, size_t{20'000}}) {
+  for (const size_t length : {size_t{2000}, size_t{2001}, size_t{20'000}}) {
     const Bytes sent(length, static_cast<unsigned char>(length));
     Request send, receive;
     ASSERT_EQ(members[1].receive(&receive, 0, 0, 0, false, got.data(), got.size()), 0);

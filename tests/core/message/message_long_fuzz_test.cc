@@ -62,6 +62,8 @@ Head head_of(const Traffic& run, uint16_t from, uint16_t to, uint16_t lane, uint
   if (kind == 2) length = run.shape.packet_bytes + beside - 1;
   if (kind == 3) length = message::kInlineBytes + beside - 1;
   if (kind == 4) length = random() % kMost;
+  if (kind == 5) length = message::kInCellBytes + beside - 1;
+  if (kind == 6) length = random() % message::kInlineBytes;
   if (kind > 10) length = random() % 10'000;
   return {number, static_cast<uint32_t>(std::clamp<uint64_t>(length, sizeof(Head), kMost)),
           static_cast<int32_t>(random() % kTags)};

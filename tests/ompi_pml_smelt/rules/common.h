@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { kLengths = 8 };
+enum { kLengths = 10 };
 // Around the limits between the ways in which messages travel.
-static const int kLengthOf[kLengths] = {0, 1, 208, 209, 16384, 16385, 70000, 1 << 20};
+static const int kLengthOf[kLengths] = {0, 1, 208, 209, 1024, 1025, 16384, 16385, 70000, 1 << 20};
 
 static int served;                       // the component is to serve
 static int refused;                      // memory may not be read
