@@ -409,6 +409,13 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
   end_league();
 }
 
+void smelt_kmp_tell_clause(KmpIdent* where) {
+  HandedOn& here = smelt_kmp_handed_on;
+  if (is_only_noted(here))
+    REAL(__kmpc_push_num_threads)(where, REAL(__kmpc_global_thread_num)(where), static_cast<int32_t>(here.pushed));
+  here.pushed = 0;
+}
+
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the
 // other form from inside, past us.
 void __kmpc_fork_call_if(KmpIdent* where, int32_t argc, KmpMicrotask function, int32_t condition, void* argument) {
