@@ -1,5 +1,5 @@
-// An OMPT tool that wants to be told of regions, barriers and tasks: what it counts must be the program's, and so must be where
-// it is told that calls return to.
+// An OMPT tool that wants to be told of regions, barriers and tasks: what it counts must be the program's, and so must
+// be where it is told that calls return to.
 #include <omp-tools.h>
 
 #include "../gomp_shim/check.h"
