@@ -125,10 +125,10 @@ __kmpc_fork_call:
         add     x16, x16, x17
         ldr     w15, [x16, #8]                  // .pushed
         cmp     w15, #1
-        b.eq    1f
+        b.eq    6f
         b.lo    5f
         ldr     w15, [x16]                      // .open: libomp has been told
-        cbz     w15, 1f
+        cbz     w15, 6f
 5:      str     wzr, [x16, #8]
 4:      adrp    x17, smelt_real___kmpc_fork_call
         ldr     x17, [x17, :lo12:smelt_real___kmpc_fork_call]
@@ -139,6 +139,10 @@ __kmpc_fork_call:
         bl      smelt_kmp_look
         RESTORE
         b       0b
+6:      KEEP
+        bl      smelt_kmp_tell_clause
+        RESTORE
+        b       4b
         .cfi_endproc
         .size   __kmpc_fork_call, . - __kmpc_fork_call
 
@@ -228,6 +232,8 @@ smelt_kmp_detours:
 
         // Those whose stubs are in C++.
         SHORTCUT_TO __kmpc_barrier
+        SHORTCUT_TO __kmpc_reduce
+        SHORTCUT_TO __kmpc_end_reduce
         SHORTCUT_TO __kmpc_global_thread_num
         SHORTCUT_TO __kmpc_omp_task_alloc
         SHORTCUT_TO __kmpc_omp_task
@@ -327,12 +333,18 @@ smelt_kmp_detours:
 3:      adrp    x17, smelt_kmp_aside
         ldrb    w17, [x17, :lo12:smelt_kmp_aside]
         cmp     w17, #1
-        b.eq    2b
+        b.eq    4f
         b.lo    5f
         adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
         cbnz    w17, 2b
         ret
+4:      mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        str     wzr, [x16, #8]                  // nobody else is to tell it
+        b       2b
 5:      KEEP
         bl      smelt_kmp_look
         RESTORE

@@ -105,13 +105,16 @@ __kmpc_fork_call:
         jne     smelt_kmp_fork_call
         movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
         cmpl    $1, %fs:8(%r11)                 // .pushed
-        je      smelt_kmp_fork_call
+        je      5f
         ja      4f
 3:      movl    $0, %fs:8(%r11)
         jmp     *smelt_real___kmpc_fork_call(%rip)
 4:      cmpl    $0, %fs:(%r11)                  // .open: libomp has been told
         jne     3b
-        jmp     smelt_kmp_fork_call
+5:      KEEP
+        call    smelt_kmp_tell_clause
+        RESTORE
+        jmp     *smelt_real___kmpc_fork_call(%rip)
 1:      KEEP
         call    smelt_kmp_look
         RESTORE
@@ -201,6 +204,8 @@ smelt_kmp_detours:
 
         // Those whose stubs are in C++.
         SHORTCUT_TO __kmpc_barrier
+        SHORTCUT_TO __kmpc_reduce
+        SHORTCUT_TO __kmpc_end_reduce
         SHORTCUT_TO __kmpc_global_thread_num
         SHORTCUT_TO __kmpc_omp_task_alloc
         SHORTCUT_TO __kmpc_omp_task
@@ -289,11 +294,14 @@ smelt_kmp_detours:
         jne     1f
         ret                                     // libomp is told if it is to run the region
 3:      cmpb    $1, smelt_kmp_aside(%rip)
-        je      2b
+        je      4f
         jb      5f
         cmpb    $0, smelt_openmp_several(%rip)
         jne     2b
         ret
+4:      movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        movl    $0, %fs:8(%r11)                 // nobody else is to tell it
+        jmp     2b
 5:      KEEP
         call    smelt_kmp_look
         RESTORE

@@ -1,7 +1,7 @@
 // Who the calling thread is to libomp.
 //
 // libomp knows a thread by a number, its gtid. The calling thread's lies in libomp's thread-local storage (16 bytes in
-// libomp 13 to 19, of which 4 are initialised: the number), and all else that libomp knows of a thread is found by it.
+// libomp 13 to 23, of which 4 are initialised: the number), and all else that libomp knows of a thread is found by it.
 // The master of a hot team (hot_team.h) must be inside a region to libomp while it runs one, and in the serial part
 // between two. So it has two numbers: its own, which is the region's, and that of a stand-in, a thread of ours that has
 // registered itself with libomp as any thread in a serial part does, and sleeps. Between regions the master's

@@ -29,6 +29,9 @@
 #include "region.h"
 #include "team/fork_join.h"
 
+SHORTCUT(__kmpc_reduce);
+SHORTCUT(__kmpc_end_reduce);
+
 namespace smelt::kmp {
 namespace {
 
@@ -78,22 +81,11 @@ int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCom
   return 0;
 }
 
-}  // namespace
-}  // namespace smelt::kmp
-
-using namespace smelt::kmp;
-
-extern "C" {
-
-int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
-                      KmpCriticalName* lock) {
+[[gnu::noinline]] int32_t reduce_in_region(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data,
+                                           KmpCombine combine, KmpCriticalName* lock) {
   Position& at = position;
-  way = Way::kUnserved;
-  if (!served(at, __builtin_return_address(0))) [[unlikely]] {
-    leave_for(gtid);
-    return STOCK(__kmpc_reduce)(where, known_as(gtid), values, bytes, data, combine,
-                                lock);  // by a jump: a tool is told
-  }                                     // where it returns to
+  if (!served(at, __builtin_return_address(0))) [[unlikely]]
+    return BY_SHORTCUT(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
   const Way chosen = choose(at, where, data, combine);
   int32_t what = 2;  // by atomics
   if (chosen == Way::kTree) {
@@ -107,14 +99,47 @@ int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t by
 }
 
 // libomp's ends with a barrier, however it was begun.
-void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
+[[gnu::noinline]] void end_in_region(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
   Position& at = position;
   switch (way) {
+    case Way::kUnserved: return;
     case Way::kAtomics: return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
     case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return step(at);
     case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
-    case Way::kUnserved: STOCK(__kmpc_end_reduce)(where, known_as(gtid), lock);
   }
+}
+
+}  // namespace
+}  // namespace smelt::kmp
+
+using namespace smelt::kmp;
+
+extern "C" {
+
+int32_t smelt_kmp_long___kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data,
+                                     KmpCombine combine, KmpCriticalName* lock) {
+  leave_for(gtid);
+  return STRAIGHT(__kmpc_reduce)(where, known_as(gtid), values, bytes, data, combine, lock);
+}
+
+void smelt_kmp_long___kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
+  STRAIGHT(__kmpc_end_reduce)(where, known_as(gtid), lock);
+}
+
+// All ways out are jumps, as __kmpc_barrier's are; a tool is told where the call returns to.
+int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
+                      KmpCriticalName* lock) {
+  const Position& at = position;
+  way = Way::kUnserved;
+  if (at.barrier || at.word || smelt_kmp_handed_on.last) [[likely]]
+    return reduce_in_region(where, gtid, values, bytes, data, combine, lock);
+  return BY_SHORTCUT(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
+}
+
+void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
+  if (way != Way::kUnserved) [[likely]]
+    return end_in_region(where, gtid, lock);
+  BY_SHORTCUT(__kmpc_end_reduce)(where, gtid, lock);
 }
 
 }  // extern "C"

@@ -58,7 +58,10 @@ void after_fork_in_child() {
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
   smelt_kmp_handed_on.open = outermost && !outermost->nested;
-  for (Region* region = outermost; region; region = region->deeper) forget_loops_of(*region);
+  for (Region* region = outermost; region; region = region->deeper) {
+    forget_loops_of(*region);
+    if (region->nested) region->counted = 0;
+  }
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
 }
@@ -103,6 +106,15 @@ void fork(const RegionCall& call, void*& slot = smelt_real___kmpc_fork_call) {
   smelt_kmp_call(meant(slot, function), static_cast<size_t>(call.argc) + 3, words);
 }
 
+// Inner teams are counted out once for all inner regions, where somebody notes the end of the region around: the count
+// is a line of all masters. (Of a hot team's region nobody does; inner regions that crowd the CPUs end it.)
+bool end_is_noted() { return (position.word || position.barrier) && !smelt_kmp_hot; }
+
+void count_out_inner() {
+  if (!next_region) return;
+  for (Region* inner = *next_region; inner && inner->nested; inner = inner->deeper) count_team(*inner, 0);
+}
+
 // The program's function, in every thread of the team.
 void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Block& block = *static_cast<const Block*>(address_in(word));
@@ -128,6 +140,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
     // One past the last barrier: tasks made after it have marked that number, and it is libomp's join that serves them.
     region.epoch = position.epoch + 1;
   }
+  count_out_inner();
   position = before;
   here.open = open;
 }
@@ -166,10 +179,10 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
 }
 
 // Does the note still say what this region's threads must be told?
-bool holds(const Note& note, const Region& region, KmpMicrotask function, uint32_t request) {
+bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
   return note.function == function && note.request == request && note.generation == region.generation &&
          region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
-         !region.nested;
+         (!region.nested || (region.counted == block.size - 1 && REAL(omp_get_level)() == block.level - 1));
 }
 
 // Hands the arguments over; they are the same as the last time in most loops of programs.
@@ -231,11 +244,19 @@ void run_untold(size_t index, const RegionCall& call) {
   fork(call);
 }
 
+// Is an inner region to be run untold? One in so many is told, for it may have barriers by now. Its team counts on.
+bool is_idle_inside(const Region& region, size_t index, const RegionCall& call, uint32_t request) {
+  const Note& note = region.notes[index];
+  return region.nested && note.function == call.function && note.request == request && note.idle >= note.idle_limit &&
+         region.last_request == request && region.counted == region.blocks[index].size - 1 &&
+         region.entered % kIdleLimit != 0;
+}
+
 // Runs the region with every thread told where it is.
 void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request) {
   Note& note = region.notes[index];
   Block& block = region.blocks[index];
-  if (!holds(note, region, call.function, request) || region.epoch - block.epoch > kTagMask) {
+  if (!holds(note, region, block, call.function, request) || region.epoch - block.epoch > kTagMask) {
     describe(region, block, call.function, request);
     const bool same = note.function == call.function;
     note = {call.function, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
@@ -311,12 +332,14 @@ void enter(const RegionCall& call) {
   here.clause = 0;
   if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
+  } else if (is_idle_inside(region, index, call, request)) {
+    fork(call);
   } else {
     note_request(region, request);
     const bool run = hot && run_newly_hot(region, call, request);
     if (!run) run_told(region, index, call, request);
   }
-  if (region.nested) count_team(region, 0);
+  if (region.nested && !end_is_noted()) count_team(region, 0);
   next_region = before;
 }
 
@@ -407,6 +430,13 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
   begin_league();
   fork({where, argc, function, words}, smelt_real___kmpc_fork_teams);
   end_league();
+}
+
+void smelt_kmp_tell_clause(KmpIdent* where) {
+  HandedOn& here = smelt_kmp_handed_on;
+  if (is_only_noted(here))
+    REAL(__kmpc_push_num_threads)(where, REAL(__kmpc_global_thread_num)(where), static_cast<int32_t>(here.pushed));
+  here.pushed = 0;
 }
 
 // The form of clang's later versions and flang for regions with an `if` clause: one argument or none. libomp calls the

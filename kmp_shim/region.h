@@ -184,6 +184,9 @@ void take_yields();
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
+// Tells libomp of a num_threads clause that was only noted. The process has one runtime, and the calling thread's team
+// is not parked.
+void smelt_kmp_tell_clause(KmpIdent* where) __attribute__((visibility("hidden")));
 void smelt_kmp_fork_call(KmpIdent* where, int32_t argc, KmpMicrotask function, ...)
     __attribute__((visibility("hidden")));
 // The same of __kmpc_fork_teams.

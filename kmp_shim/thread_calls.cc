@@ -66,8 +66,8 @@ constinit thread_local Looks looks __attribute__((tls_model("initial-exec")));
 
 // Is a yield to be left out?
 bool is_left_out(const void* caller) {
-  if (!is_of_runtime(reinterpret_cast<void* (*)(void*)>(reinterpret_cast<uintptr_t>(caller))) ||
-      !StandIn::is_one_too_many())
+  if (!StandIn::is_one_too_many() ||
+      !is_of_runtime(reinterpret_cast<void* (*)(void*)>(reinterpret_cast<uintptr_t>(caller))))
     return false;
   Looks& here = looks;
   const uint64_t now = unfenced_ticks(), between = now - here.last;

@@ -94,7 +94,7 @@ Fit fit_into(const Room& room, const std::function<const char*(const char*)>& en
   const bool by_quota = limits(room);
   const double others = by_quota && room.others_cpus >= kNoticedLoad ? room.others_cpus : 0;
   const double left = (by_quota ? quota : room.cpus) - others;
-  const auto whole = static_cast<uint32_t>(std::max(1.0, left + 1e-9));
+  const auto whole = static_cast<uint32_t>(std::max(1.0, left + 0.5 + 1e-9));
   Fit fit;
   fit.threads = std::max(1u, whole / std::max(1u, room.ranks));
   fit.why = by_quota ? fmt::format("the quota pays for {} of {}", cpus_text(quota), room.cpus)

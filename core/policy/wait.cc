@@ -162,8 +162,8 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile) {
   // Under a quota smaller than the team, threads still run side by side until the period's quota is used up, so they
   // spin: as a crowd, two threads under a quota of one CPU took 1.5 times stock's time for a barrier. But the time that
   // a waiter burns is then missing elsewhere, so it does not spin for long.
-  const uint32_t quota = os::process_cpu_quota();
-  const bool scarce = quota && quota < threads;
+  const uint32_t quota = os::process_cpu_thousandths();
+  const bool scarce = quota && quota < uint64_t{1000} * threads;
   if (scarce) spin_ns = std::min(spin_ns, value(ThresholdId::kQuotaSpin));
   const int64_t asked = asked_spin_ns.load(std::memory_order_relaxed);
   if (asked < 0 && !scarce && !passive && settings.spin_us < 0)

@@ -28,6 +28,6 @@ expect() {
 expect 50000 1
 expect 100000 1
 expect 140000 1
-if [ "$cpus" -ge 2 ]; then expect 190000 1; expect 200000 2; fi
+if [ "$cpus" -ge 2 ]; then expect 150000 2; expect 190000 2; expect 200000 2; fi
 expect 100000000 "$cpus"
 exit $failed

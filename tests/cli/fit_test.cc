@@ -22,8 +22,10 @@ Fit fit(const Room& room, const Variables& set = {}) {
 TEST(Fit, WholeCpusOfTheQuota) {
   EXPECT_EQ(fit({64, 2400}).threads, 2u);
   EXPECT_EQ(fit({64, 2400}).why, "2 threads (OMP_NUM_THREADS=2): the quota pays for 2.4 CPUs of 64");
-  EXPECT_EQ(fit({64, 2999}).threads, 2u);
+  EXPECT_EQ(fit({64, 2499}).threads, 2u);
+  EXPECT_EQ(fit({64, 2500}).threads, 3u);
   EXPECT_EQ(fit({64, 3000}).threads, 3u);
+  EXPECT_EQ(fit({64, 1499}).threads, 1u);
   EXPECT_EQ(fit({64, 500}).threads, 1u);
   EXPECT_EQ(fit({64, 1}).threads, 1u);
   EXPECT_EQ(fit({4, 8000}).threads, 4u) << "more than there are";
@@ -33,12 +35,13 @@ TEST(Fit, WholeCpusOfTheQuota) {
 
 TEST(Fit, WhatOthersOfTheGroupWantComesOff) {
   EXPECT_EQ(fit({64, 4000, 1.0}).threads, 3u);
-  EXPECT_EQ(fit({64, 4000, 1.25}).threads, 2u);
+  EXPECT_EQ(fit({64, 4000, 1.25}).threads, 3u);
+  EXPECT_EQ(fit({64, 4000, 1.75}).threads, 2u);
   EXPECT_EQ(fit({64, 4000, 0.25}).threads, 4u) << "one of four looks";
   EXPECT_EQ(fit({64, 4000, 9.0}).threads, 1u);
   EXPECT_EQ(fit({64, 0, 9.0}).threads, 64u) << "without a quota the kernel shares CPUs out";
   EXPECT_EQ(fit({64, 4000, 1.5}).why,
-            "2 threads (OMP_NUM_THREADS=2): the quota pays for 4 CPUs of 64, of which others in the group want 1.5");
+            "3 threads (OMP_NUM_THREADS=3): the quota pays for 4 CPUs of 64, of which others in the group want 1.5");
 }
 
 TEST(Fit, RanksShareIt) {

@@ -71,6 +71,23 @@ static void outer(void) {
   CHECK(here == 2 && arrived == 2 * barriers);
 }
 
+// Inner regions, which are handed on, too; the later half has barriers.
+enum { kInside = 200 };
+static void many_inside(void) {
+#pragma omp parallel num_threads(2)
+  {
+    int arrived = 0;
+    for (int i = 0; i < kInside; ++i) {
+#pragma omp parallel num_threads(2) shared(arrived)
+      {
+        CHECK(omp_get_num_threads() == 2 && omp_get_level() == 2);
+        if (i >= kInside / 2) meet(&arrived, 2);
+      }
+    }
+    CHECK(arrived == kInside);
+  }
+}
+
 static int leaves;
 static void tree(int depth) {
   int arrived = 0;
@@ -135,6 +152,14 @@ int main(void) {
     bare();
   }
   if (counted) CHECK(now().own_episodes - before.own_episodes == 2 * 20 && now().regions - before.regions == 40);
+
+  // One in 16 is told, and those that come after it, since it has barriers.
+  before = now();
+  many_inside();
+  if (counted) {
+    CHECK(now().regions - before.regions == 2 * kInside + 1);
+    CHECK(now().own_episodes - before.own_episodes >= 2 * 2 * (kInside / 2 - 16));
+  }
 
   for (int i = 0; i < 100; ++i) outer();
   nested = 1;

@@ -1,5 +1,5 @@
-// An OMPT tool that wants to be told of barriers and tasks: what it counts must be the program's, and so must be where
-// it is told that calls return to.
+// An OMPT tool that wants to be told of regions, barriers and tasks: what it counts must be the program's, and so must
+// be where it is told that calls return to.
 #include <omp-tools.h>
 
 #include "../gomp_shim/check.h"
@@ -24,11 +24,22 @@ static void note_task(ompt_data_t* maker, const ompt_frame_t* frame, ompt_data_t
   __atomic_fetch_add(dependences ? &with_dependences : &tasks, 1, __ATOMIC_RELAXED);
 }
 
+static int regions;
+
+static void note_region(ompt_data_t* maker, const ompt_frame_t* frame, ompt_data_t* region, unsigned requested,
+                        int flags, const void* address) {
+  (void)maker, (void)frame, (void)region, (void)flags;
+  CHECK((const char*)address > &__executable_start && (const char*)address < &etext);
+  CHECK(requested == 2);
+  __atomic_fetch_add(&regions, 1, __ATOMIC_RELAXED);
+}
+
 static int start(ompt_function_lookup_t lookup, int device, ompt_data_t* data) {
   (void)device, (void)data;
   const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
   set(ompt_callback_sync_region, (ompt_callback_t)note);
   set(ompt_callback_task_create, (ompt_callback_t)note_task);
+  set(ompt_callback_parallel_begin, (ompt_callback_t)note_region);
   return 1;
 }
 static void end(ompt_data_t* data) { (void)data; }
@@ -56,7 +67,7 @@ int main(void) {
 #pragma omp task depend(inout : x)
     __atomic_fetch_add(&x, 1, __ATOMIC_RELAXED);
   }
-  CHECK(x == 20 && tasks == 10 && with_dependences == 10);
+  CHECK(regions == 2 && x == 20 && tasks == 10 && with_dependences == 10);
   puts("ok");
   return 0;
 }

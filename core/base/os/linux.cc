@@ -128,7 +128,6 @@ int64_t now_ns() {
 }
 
 void yield_cpu() {
-  const ErrnoKeeper keeper;
   ::syscall(SYS_sched_yield);  // not sched_yield(): a shim of ours stands in front of it (gomp_shim/surplus.h)
 }
 
@@ -337,12 +336,14 @@ uint32_t cgroup_task_limit(const char* mount, const char* membership) {
   return tightest_limit({"pids", group_tasks}, mount, membership);
 }
 
-uint32_t process_cpu_quota() {
+uint32_t process_cpu_thousandths() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  static uint32_t quota;
-  pthread_once(&once, [] { quota = cgroup_cpu_quota(); });
-  return quota;
+  static uint32_t thousandths;
+  pthread_once(&once, [] { thousandths = cgroup_cpu_thousandths(); });
+  return thousandths;
 }
+
+uint32_t process_cpu_quota() { return (process_cpu_thousandths() + 999) / 1000; }
 
 // --- what the process may have --------------------------------------------------------------------------------------
 

@@ -41,8 +41,9 @@ uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room);
 uint32_t cgroup_cpu_quota(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
 // The quota itself, in thousandths of a CPU, rounded up.
 uint32_t cgroup_cpu_thousandths(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
-// The first, as it was when somebody first asked: it takes some forty system calls.
+// Both, as they were when somebody first asked: it takes some forty system calls.
 uint32_t process_cpu_quota();
+uint32_t process_cpu_thousandths();
 
 // How many threads and processes the tightest cgroup above us allows; 0: none says so. The arguments are for the tests.
 uint32_t cgroup_task_limit(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
