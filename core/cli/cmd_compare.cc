@@ -42,7 +42,7 @@ std::string compared_text(const Document& document) {
   const bool barrier = document["op"] == operation_name(Operation::kBarrier);
   out += told(document, "  lower bound {bound|1}\n");
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
-  out += barrier ? "barrier goes below (the longest way that news must go).\n" : "tree goes below.\n";
+  out += barrier ? "barrier goes below.\n" : "tree goes below.\n";
   if (document["op"] == operation_name(Operation::kReduce)) out += kFixedOrder;
   if (document["exact"]) out += "optimised is the optimum of all trees here (exact search).\n";
   return out;

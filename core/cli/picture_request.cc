@@ -169,6 +169,7 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request) 
   // budget is for this.
   const std::atomic<bool>* const stop = request.effort.limits.stop;
   const bool lines = best ? request.effort.lines : is_by_lines(*named.info);
+  p.bounds_root = root >= 0;
   p.bounds_lines = lines && request.op == Operation::kBroadcast;
   p.bound = price_bound(p.costs, request.op, root, arena, {0, stop}, lines);
   if (stop && *stop) p.bound = 0;

@@ -4,6 +4,9 @@
 //   one round     of the other clusters, each core hears from its share  one message between any two clusters, each way
 //   rounds ..     everybody in a cluster hears what the others heard     dissemination, width W
 //
+// Each core has a share of the near clusters and one of the far, so that it reads near news while far news is under
+// way.
+//
 // Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from
 // every other cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many
 // and messages keep the receiver busy.
@@ -39,6 +42,22 @@ bool find_clusters(const Costs& costs, Arena& arena, Clusters* out) {
   return true;
 }
 
+// Which core of a cluster deals with which other cluster: the nearest, the second nearest ... in turn, so that each has
+// near ones and far ones. Of equally near ones the next in the ring comes first: `step` clusters on, times 1, 2 ... .
+// `others` is scratch, [clusters].
+template <typename Hop, typename Take>
+void share_others(const Clusters& clusters, uint32_t own, uint32_t step, uint16_t* others, Hop hop, Take take) {
+  const uint32_t count = clusters.count;
+  const auto at = [&](uint32_t distance) { return (own + distance * step) % count; };
+  for (uint32_t k = 1; k < count; ++k) others[k - 1] = static_cast<uint16_t>(k);
+  std::sort(others, others + count - 1, [&](uint16_t a, uint16_t b) {
+    const float to_a = hop(clusters.member[clusters.begin[at(a)]]), to_b = hop(clusters.member[clusters.begin[at(b)]]);
+    return to_a != to_b ? to_a < to_b : a < b;
+  });
+  for (uint32_t k = 0; k + 1 < count; ++k)
+    take(at(others[k]), clusters.member[clusters.begin[own] + k % clusters.size(own)]);
+}
+
 }  // namespace
 
 int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out) {
@@ -64,7 +83,11 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
   Message* const messages = arena.make<Message>(most + 1);
   char* const scratch = arena.mark();
   Message* const merging = arena.make<Message>(busiest + 1);
-  if (!messages || !merging || !find_clusters(costs, arena, &clusters)) {
+  const size_t pairs = size_t{clusters.count} * clusters.count;
+  uint16_t* const others = arena.make<uint16_t>(clusters.count);
+  uint16_t* const sends = arena.make<uint16_t>(pairs);  // row = from: the core that tells that cluster
+  uint16_t* const hears = arena.make<uint16_t>(pairs);  // ... and the core there that is told
+  if (!messages || !merging || !others || !sends || !hears || !find_clusters(costs, arena, &clusters)) {
     arena.rewind(start);
     return -ENOMEM;
   }
@@ -83,14 +106,20 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
   };
   merge();
   if (count > 1) {
-    for (uint32_t distance = 1; distance < count; ++distance) {
-      for (uint32_t from = 0; from < count; ++from) {
-        const uint32_t to = (from + distance) % count;
-        messages[written++] = {static_cast<uint16_t>(rounds),
-                               clusters.member[clusters.begin[from] + (distance - 1) % clusters.size(from)],
-                               clusters.member[clusters.begin[to] + (distance - 1) % clusters.size(to)]};
-      }
+    for (uint32_t own = 0; own < count; ++own) {
+      const uint16_t here = clusters.member[clusters.begin[own]];
+      share_others(
+          clusters, own, 1, others, [&](uint16_t to) { return costs.hop[costs.at(here, to)]; },
+          [&](uint32_t to, uint16_t core) { sends[own * count + to] = core; });
+      share_others(
+          clusters, own, count - 1, others, [&](uint16_t from) { return costs.hop[costs.at(from, here)]; },
+          [&](uint32_t from, uint16_t core) { hears[from * count + own] = core; });
     }
+    for (uint32_t distance = 1; distance < count; ++distance)
+      for (uint32_t from = 0; from < count; ++from) {
+        const uint32_t pair = from * count + (from + distance) % count;
+        messages[written++] = {static_cast<uint16_t>(rounds), sends[pair], hears[pair]};
+      }
     ++rounds;
     merge();
   }

@@ -34,12 +34,12 @@ double longest_way(const Costs& costs, int root, bool all, const SearchLimits& l
   return double{all ? longest : shortest};
 }
 
-// How long it takes one participant at least to hear from all. Of each other one follow the last message that still
-// brings its news there: these are a tree, for whatever a message carries was read before it left; and whoever reads
-// several reads them one after the other. So no participant has heard from all before the cheapest tree to gather has,
-// whether the messages go by rounds, trees or lines, and no barrier is over. A read takes its price alone or among
-// others, whichever is less.
-double gathering(const Costs& costs, const SearchLimits& limits, Arena& arena) {
+// How long it takes one participant to hear from all. Of each other one follow the last message that still brings its
+// news there: these are a tree, for whatever a message carries was read before it left; and whoever reads several reads
+// them one after the other. So no participant has heard from all before the cheapest tree to gather under it has,
+// whether the messages go by rounds, trees or lines; and no barrier is over before all have heard from all, the one
+// that is farthest from the others included. A read takes its price alone or among others, whichever is less.
+double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena) {
   const size_t pairs = size_t{costs.n} * costs.n;
   auto* read = arena.make<float>(pairs);
   TreeProblem problem;
@@ -48,7 +48,21 @@ double gathering(const Costs& costs, const SearchLimits& limits, Arena& arena) {
   Costs quick = costs;
   quick.recv_busy = read;
   if (make_problem(quick, Direction::kReduce, arena, &problem) != 0) return 0;
-  return lower_bound(problem, -1, arena, limits);
+  return lower_bound(problem, to, arena, limits);
+}
+
+// The one that has the longest hops from the others, in sum.
+int farthest_from_all(const Costs& costs) {
+  double longest = -1;
+  int farthest = 0;
+  for (uint32_t to = 0; to < costs.n; ++to) {
+    double sum = 0;
+    for (uint32_t from = 0; from < costs.n; ++from) sum += double{costs.hop[costs.at(from, to)]};
+    if (sum <= longest) continue;
+    longest = sum;
+    farthest = static_cast<int>(to);
+  }
+  return farthest;
 }
 
 }  // namespace
@@ -58,8 +72,11 @@ double price_bound(const Costs& costs, Operation op, int root, Arena& arena, con
   char* const scratch = arena.mark();
   double bound = 0;
   TreeProblem problem;
-  if (op == Operation::kBarrier)
-    bound = std::max(longest_way(costs, -1, true, limits, arena), gathering(costs, limits, arena));
+  if (op == Operation::kBarrier && root >= 0)  // the root releases nobody before it has heard from all
+    bound = gathering(costs, root, limits, arena) + longest_way(costs, root, false, limits, arena);
+  else if (op == Operation::kBarrier)
+    bound = std::max(longest_way(costs, -1, true, limits, arena),
+                     gathering(costs, farthest_from_all(costs), limits, arena));
   else if (op == Operation::kBroadcast && lines)
     bound = longest_way(costs, root, false, limits, arena);
   else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,

@@ -37,12 +37,31 @@ int build_by_lines(const Pattern& pattern, Operation op, const Costs& costs, Are
   return lined_barrier_schedule(out->tree, out->tree, group, arena, &out->schedule);
 }
 
+// Where there is time: rounds by one line each, if they are cheaper after all.
+int try_one_line_a_round(const Costs& costs, Arena& arena, Choice* out) {
+  char* const scratch = arena.mark();
+  Schedule plain;
+  double by_lines = 0, by_one = 0;
+  int error = barrier_schedule(out->exchange, arena, &plain);
+  if (!error) error = price_schedule(out->schedule, costs, arena, &by_lines);
+  if (!error) error = price_schedule(plain, costs, arena, &by_one);
+  if (!error && by_one < by_lines)
+    out->schedule = plain;
+  else
+    arena.rewind(scratch);
+  return error;
+}
+
 int make_schedule(const Pattern& pattern, Operation op, int root, const Costs& costs, const SearchEffort& effort,
                   Arena& arena, Choice* out) {
   if (pattern.info->exchange) {
     if (op != Operation::kBarrier || root >= 0) return -EINVAL;  // an exchange has no root
     if (int error = pattern.info->exchange(costs, pattern.argument, arena, &out->exchange)) return error;
-    return barrier_schedule(out->exchange, arena, &out->schedule);
+    // Rounds by several lines, but not a pattern of one round: its readers are still at its lines when a loop comes to
+    // the next store, so it would look better than it is.
+    const bool lined = out->exchange.rounds > 1;
+    if (int error = barrier_schedule(out->exchange, arena, &out->schedule, lined ? &costs : nullptr)) return error;
+    return lined && effort.moves > 0 ? try_one_line_a_round(costs, arena, out) : 0;
   }
   if (pattern.info->tree == optimised_tree) return build_optimised(op, root, costs, effort, arena, out);
   if (int error = pattern.info->tree(costs, pattern.argument, root, arena, &out->tree)) return error;

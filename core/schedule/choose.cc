@@ -23,7 +23,7 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its messages are n squared
-constexpr uint32_t kLeastHurriedWidth = 3;  // of exchanges with many participants while a program starts
+constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participants while a program starts
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
 
 bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool at_leisure, const SearchEffort& effort) {
@@ -123,11 +123,17 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   const bool at_leisure = effort.moves > 0 || visitor;
   Exchanges exchanges;
   Choice best;
+  bool spread_at_once = false;  // in one round inside clusters: wider ones are the same
   int error = cheapest(
-      arena, [&](const Pattern& pattern) { return is_tried(pattern, op, root, costs.n, at_leisure, effort); },
+      arena,
+      [&](const Pattern& pattern) {
+        if (spread_at_once && !at_leisure && pattern.info->exchange == spread_exchange) return false;
+        return is_tried(pattern, op, root, costs.n, at_leisure, effort);
+      },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {
         exchanges.consider(candidate);
+        spread_at_once |= candidate.pattern.info->exchange == spread_exchange && candidate.exchange.rounds <= 3;
         if (visitor) visitor->call(visitor->context, candidate);
       },
       &best);

@@ -248,11 +248,13 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
 
 namespace {
 
-// Does everybody tell others once, and then waits?
+// Does everybody tell all whom it ever tells, by one line or several, and then wait once?
 bool has_one_round(const Schedule& schedule) {
   for (uint32_t i = 0; i < schedule.n; ++i) {
-    const uint32_t first = schedule.begin[i];
-    if (schedule.begin[i + 1] != first + 2 || schedule.steps[first].kind != StepKind::kSignal) return false;
+    const uint32_t first = schedule.begin[i], end = schedule.begin[i + 1];
+    if (end < first + 2 || schedule.steps[end - 1].kind != StepKind::kWait) return false;
+    for (uint32_t s = first; s + 1 < end; ++s)
+      if (schedule.steps[s].kind != StepKind::kSignal) return false;
   }
   return true;
 }

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "generate/line_split.h"
 #include "generate/release.h"
 
 namespace smelt {
 
 namespace {
+
+constexpr float kMuchLater = 1.2f;  // than the first message of a round: then their order matters
 
 // Appends steps and peers to arrays that were made large enough.
 struct Writer {
@@ -190,6 +193,75 @@ struct ByParticipant {
   }
 };
 
+// visit(list, count) for each round's messages of participant i.
+template <typename Visit>
+void for_each_round(const Exchange& exchange, const ByParticipant& by, uint32_t i, Visit visit) {
+  for (uint32_t at = by.begin[i], end = at; at < by.begin[i + 1]; at = end) {
+    const uint16_t round = exchange.messages[by.list[at]].round;
+    while (end < by.begin[i + 1] && exchange.messages[by.list[end]].round == round) ++end;
+    visit(by.list + at, end - at);
+  }
+}
+
+// By which lines the messages of a round go, and in which order they are looked for.
+struct Lined {
+  uint16_t* line = nullptr;   // [count of messages] among those of its sender and round
+  float* visible = nullptr;   // [count] since all began the round, if they began it together
+  uint16_t* to = nullptr;     // [n] scratch
+  uint16_t* by = nullptr;     // [n] scratch
+  float* seen = nullptr;      // [n] scratch
+  uint32_t* moved = nullptr;  // [n] scratch
+  static constexpr uint32_t kTaken = ~0u;
+
+  bool make(const Exchange& exchange, Arena& arena) {
+    line = arena.make<uint16_t>(exchange.count);
+    visible = arena.make<float>(exchange.count);
+    to = arena.make<uint16_t>(exchange.n);
+    by = arena.make<uint16_t>(exchange.n);
+    seen = arena.make<float>(exchange.n);
+    moved = arena.make<uint32_t>(exchange.n);
+    return line && visible && to && by && seen && moved;
+  }
+
+  // The messages of one sender in one round, into the order in which they are stored.
+  void split(const Exchange& exchange, const Costs& costs, uint32_t* list, uint32_t count) {
+    for (uint32_t k = 0; k < count; ++k) to[k] = exchange.messages[list[k]].to;
+    const bool one = split_lines(costs, exchange.messages[list[0]].from, to, count, by, seen) == 1;
+    std::copy_n(list, count, moved);
+    for (uint32_t k = 0; k < count; ++k) {
+      // Many go by one line, and stay where they are.
+      uint32_t at = one && moved[k] != kTaken && exchange.messages[moved[k]].to == to[k] ? k : 0;
+      while (moved[at] == kTaken || exchange.messages[moved[at]].to != to[k]) ++at;
+      list[k] = moved[at];
+      moved[at] = kTaken;
+      line[list[k]] = by[k];
+      visible[list[k]] = seen[k];
+    }
+  }
+
+  // The messages for one receiver in one round, into the order in which they come, where some come from another cache
+  // and much later.
+  void sort(const Exchange& exchange, const Costs& costs, uint32_t* list, uint32_t count) const {
+    float first = visible[list[0]], last = first;
+    auto widest = Distance::kSelf;
+    for (uint32_t k = 0; k < count; ++k) {
+      const Message& message = exchange.messages[list[k]];
+      widest = std::max(widest, distance_in(costs, message.from, message.to));
+      first = std::min(first, visible[list[k]]);
+      last = std::max(last, visible[list[k]]);
+    }
+    if (widest <= Distance::kSameLlc) return;
+    if (last <= kMuchLater * first) return;
+    std::copy_n(list, count, moved);
+    for (uint32_t k = 0; k < count; ++k) by[k] = static_cast<uint16_t>(k);
+    std::sort(by, by + count, [this](uint16_t a, uint16_t b) {
+      const float to_a = visible[moved[a]], to_b = visible[moved[b]];
+      return to_a != to_b ? to_a < to_b : a < b;
+    });
+    for (uint32_t k = 0; k < count; ++k) list[k] = moved[by[k]];
+  }
+};
+
 }  // namespace
 
 const char* operation_name(Operation op) {
@@ -268,21 +340,31 @@ int move_participants(const Schedule& schedule, const uint16_t* place, Arena& ar
   return 0;
 }
 
-int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out) {
-  if (!is_well_formed(exchange)) return -EINVAL;
+int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out, const Costs* costs) {
+  if (!is_well_formed(exchange) || (costs && costs->n != exchange.n)) return -EINVAL;
   char* const start = arena.mark();
-  // Nobody has more steps than messages, nor more than two a round.
+  // Nobody has more steps than messages, nor, with a line a round, more than two a round.
   const uint64_t by_round = uint64_t{2} * exchange.rounds * exchange.n, by_message = uint64_t{2} * exchange.count;
-  const auto max_steps = static_cast<uint32_t>(by_round < by_message ? by_round : by_message);
+  const auto max_steps = static_cast<uint32_t>(by_round < by_message && !costs ? by_round : by_message);
   Writer writer;
   if (int error = writer.make(exchange.n, Operation::kBarrier, kNobody, max_steps + 1, 2 * exchange.count, arena)) {
     return error;
   }
   char* const scratch = arena.mark();
   ByParticipant sent, received;
-  if (!sent.make(exchange, &Message::from, arena) || !received.make(exchange, &Message::to, arena)) {
+  Lined lined;
+  if (!sent.make(exchange, &Message::from, arena) || !received.make(exchange, &Message::to, arena) ||
+      !lined.make(exchange, arena)) {
     arena.rewind(start);
     return -ENOMEM;
+  }
+  if (costs) {
+    for (uint32_t i = 0; i < exchange.n; ++i)
+      for_each_round(exchange, sent, i,
+                     [&](uint32_t* list, uint32_t count) { lined.split(exchange, *costs, list, count); });
+    for (uint32_t i = 0; i < exchange.n; ++i)
+      for_each_round(exchange, received, i,
+                     [&](uint32_t* list, uint32_t count) { lined.sort(exchange, *costs, list, count); });
   }
   for (uint32_t i = 0; i < exchange.n; ++i) {
     writer.schedule.begin[i] = writer.steps;
@@ -294,10 +376,13 @@ int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out) {
       const uint32_t next_sent = round_of(sent, s, i), next_received = round_of(received, r, i);
       const uint32_t round = next_sent < next_received ? next_sent : next_received;
       if (round == exchange.rounds) break;
-      writer.open(StepKind::kSignal);
-      while (round_of(sent, s, i) == round) writer.add(exchange.messages[sent.list[s++]].to);
-      writer.schedule.steps[writer.steps].shared_line = writer.schedule.steps[writer.steps].count >= 2;
-      writer.close();
+      while (round_of(sent, s, i) == round) {
+        const uint16_t line = lined.line[sent.list[s]];
+        writer.open(StepKind::kSignal);
+        while (round_of(sent, s, i) == round && lined.line[sent.list[s]] == line)
+          writer.add(exchange.messages[sent.list[s++]].to);
+        writer.close_line();
+      }
       writer.open(StepKind::kWait);
       while (round_of(received, r, i) == round) writer.add(exchange.messages[received.list[r++]].from);
       writer.close();

@@ -51,8 +51,9 @@ int lined_barrier_schedule(const Tree& gather, const Tree& release, const uint16
 int lined_broadcast_schedule(const Tree& tree, const uint16_t* group, Arena& arena, Schedule* out);
 // A barrier in which every participant releases all its children through one line.
 int fork_join_schedule(const Tree& gather, const Tree& release, Arena& arena, Schedule* out);
-// A participant that signals two or more in one round does it by a shared line.
-int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out);
+// A participant that signals two or more in one round does it by a shared line; where costs are given, by as many as
+// tell all soonest (generate/line_split.h).
+int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out, const Costs* costs = nullptr);
 
 // The same schedule with other participants in its places: participant i becomes place[i]. `place` is a permutation. 0
 // or -ENOMEM.

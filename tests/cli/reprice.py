@@ -220,7 +220,8 @@ def in_a_loop(programs, costs, index, exchange):
     for _ in range(16):
         now = episode(programs, costs, index, now, exchange)
         ends.append(max(now.values()))
-    one_round = all([next(iter(step)) for step in steps] == ["signal", "wait"] for steps in programs.values())
+    one_round = all(len(steps) > 1 and [next(iter(step)) for step in steps] == ["signal"] * (len(steps) - 1) + ["wait"]
+                    for steps in programs.values())
     pairs = [(index[a], index[b]) for a in programs for b in programs if a != b]
     collision = sum(costs.hop[i][j] + costs.ready_read[i][j] for i, j in pairs) / len(pairs)
     return (ends[15] - ends[7]) / 8 + (collision if one_round else 0)

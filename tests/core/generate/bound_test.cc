@@ -13,6 +13,9 @@
 #include "generate/optimise.h"
 #include "machines.h"
 #include "schedule/bounds.h"
+#include "schedule/predict.h"
+#include "schedule/schedule.h"
+#include "schedule/validate.h"
 
 using namespace smelt;
 using namespace smelt::test;
@@ -169,6 +172,45 @@ TEST(Bound, LimitsEndIt) {
   EXPECT_GT(barrier, price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}));
   EXPECT_GT(price_bound(costs, Operation::kBarrier, -1, arena, {0, &stop}), 0);
   EXPECT_EQ(price_bound(costs, Operation::kBroadcast, -1, arena, {0, &stop}, true), 0);
+}
+
+// Every exchange of three participants in two rounds, and many more at random: none that is a barrier is below.
+TEST(Bound, IsNotAboveAnyExchange) {
+  std::mt19937 random(1);
+  for (uint32_t kind = 0; kind < 6; ++kind) {
+    const uint32_t n = kind < 2 ? 3 : 4 + kind % 2;
+    MappedArena arena(1 << 22);
+    const Machine machine = make_machine("m", 1 + kind % 2 * (n / 2), kind % 2 ? (n + 1) / 2 : n, 50, 300, 0.5f, kind);
+    Costs whole = machine.overlap(arena), costs;
+    const uint16_t members[] = {0, 1, 2, 3, 4};
+    ASSERT_EQ(subset_costs(whole, {members, n}, arena, &costs), 0);
+    const double bound = price_bound(costs, Operation::kBarrier, -1, arena);
+    std::vector<Message> pairs;
+    for (uint16_t i = 0; i < n; ++i)
+      for (uint16_t j = 0; j < n; ++j)
+        if (i != j) pairs.push_back({0, i, j});
+    const uint32_t sets = 1u << pairs.size(), tries = n == 3 ? sets * sets : 20000;
+    double least = 1e30;
+    for (uint32_t k = 0; k < tries; ++k) {
+      char* const mark = arena.mark();
+      const uint32_t rounds = n == 3 ? 2 : 1 + random() % 3;
+      std::vector<Message> messages;
+      for (uint16_t round = 0; round < rounds; ++round) {
+        const uint32_t set = n == 3 ? (round ? k / sets : k % sets) : random() % sets | random() % sets;
+        for (size_t m = 0; m < pairs.size(); ++m)
+          if (set >> m & 1) messages.push_back({round, pairs[m].from, pairs[m].to});
+      }
+      Schedule schedule;
+      const Exchange exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()};
+      ASSERT_EQ(barrier_schedule(exchange, arena, &schedule, &costs), 0);
+      double price = 0;
+      if (check_schedule(schedule, arena) == 0 && price_schedule(schedule, costs, arena, &price) == 0)
+        least = std::min(least, price);
+      arena.rewind(mark);
+    }
+    EXPECT_LE(bound, least * (1 + 1e-5)) << "kind " << kind;
+    EXPECT_LT(least, 4 * bound) << "kind " << kind << ": were there barriers among them?";
+  }
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.

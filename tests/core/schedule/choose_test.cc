@@ -253,6 +253,9 @@ TEST(Bound, NothingIsBelow) {
         ASSERT_EQ(choose_best(op, -1, costs, arena, &best), 0);
         const double bound = price_bound(costs, op, -1, arena, {}, true);
         EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine << ", " << operation_name(op);
+        Choice rooted;
+        ASSERT_EQ(choose_best(op, 0, costs, arena, &rooted), 0);
+        EXPECT_LE(price_bound(costs, op, 0, arena, {}, true), rooted.predicted * (1 + 1e-5)) << machine;
         if (best.predicted > 0) {
           EXPECT_GT(bound, 0) << machine;
         }

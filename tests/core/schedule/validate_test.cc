@@ -239,8 +239,10 @@ void expect_correct(const Costs& costs, int root, const std::string& where) {
         const int error = info.exchange(costs, argument, arena, &exchange);
         if (error == -EINVAL && std::string(info.name) == "pair" && costs.n != 2) continue;
         ASSERT_EQ(error, 0) << what;
-        ASSERT_EQ(barrier_schedule(exchange, arena, &schedule), 0) << what;
-        EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what;
+        for (const Costs* lined : {static_cast<const Costs*>(nullptr), &costs}) {
+          ASSERT_EQ(barrier_schedule(exchange, arena, &schedule, lined), 0) << what;
+          EXPECT_EQ(verdict_of(schedule).flaw, Flaw::kNone) << what;
+        }
         continue;
       }
       Tree tree;
