@@ -240,7 +240,8 @@ void Endpoint::left_unexpected() {
 }
 
 // A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
-// the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for it.
+// the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for
+// it.
 bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
@@ -271,10 +272,10 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
 // One thread at a time; the others have better things to do, unless they must know that all has been seen that was
 // there (`patiently`): then true says that it has. Otherwise: something was done.
 //
-// It ends with the last of the `wanted` cells that somebody has waited for, and does not look at the next one, whose line
-// is often on its way to the sender just then: where two exchange messages at the same time. The caller's next stores,
-// its answer, would wait until that look was over, since stores become visible behind all loads before them. (Two that
-// send and receive 8 bytes at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
+// It ends with the last of the `wanted` cells that somebody has waited for, and does not look at the next one, whose
+// line is often on its way to the sender just then: where two exchange messages at the same time. The caller's next
+// stores, its answer, would wait until that look was over, since stores become visible behind all loads before them.
+// (Two that send and receive 8 bytes at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
 bool Endpoint::drain(bool patiently, uint32_t wanted) {
   uintptr_t rest;
   if (patiently)
@@ -298,6 +299,9 @@ bool Endpoint::drain(bool patiently, uint32_t wanted) {
       reader_.pass_dead(claimed_by);
       continue;
     }
+    // Where more are lacking the next one is asked for while this one is taken in. (Four each way at the same time,
+    // far: 573 ns in place of 832, near: 256 in place of 308.)
+    if (wanted > 1) prefetch(reader_.inbox.cell_at(reader_.head + 1));
     const auto from = static_cast<uint16_t>(sender);
     bool is_awaited = true;
     Header header;

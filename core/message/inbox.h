@@ -78,6 +78,9 @@ struct Inbox {
 
   InboxCell* cell_at(uint64_t position) const { return &cells[position & (size - 1)]; }
   char* body_at(uint64_t position) const { return bodies + (position & (size - 1)) * kBodySpacing; }
+  // ... with all lines for so many bytes asked for at once, while stores alone would wait for a few at a time. (1 KiB
+  // there and back, two processes, far: 366 ns a way in place of 529.)
+  char* body_to_write(uint64_t position, uint64_t bytes) const;
   // Was the cell before this one of ours ours, too? Then the next one may be.
   bool is_in_row(uint64_t position, uint16_t sender) const;
 };
@@ -123,6 +126,12 @@ inline InboxCell* Inbox::claim(uint16_t sender, uint64_t* position) const {
 inline void Inbox::publish(InboxCell* cell, uint64_t position, uint16_t sender) const {
   // release: the payload
   cell->word.store(inbox::word_of(position, sender), std::memory_order_release);
+}
+
+inline char* Inbox::body_to_write(uint64_t position, uint64_t bytes) const {
+  char* const body = body_at(position);
+  for (uint64_t at = 0; at < bytes; at += 64) prefetch_to_write(body + at);
+  return body;
 }
 
 inline bool Inbox::is_in_row(uint64_t position, uint16_t sender) const {

@@ -76,7 +76,9 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   header->address = header->kind == Kind::kLong ? reinterpret_cast<uint64_t>(request->data) : 0;
   header->answer = answered ? self : 0;
   char* const data = header->kind == Kind::kShort ? cell->payload + kShortHeaderBytes : cell->payload + sizeof *header;
-  if (is_inline) fetch(request, 0, request->length <= kInCellBytes ? data : inbox.body_at(position), request->length);
+  if (is_inline)
+    fetch(request, 0, request->length <= kInCellBytes ? data : inbox.body_to_write(position, request->length),
+          request->length);
   if (is_eager) pool_.hand_to(request->packet, request->peer);
   request->packet = kNoPacket;
   // relaxed: the thread with the answer has it from the receiver, which has it from the cell
@@ -120,10 +122,11 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
     return false;
   }
   if (!is_inline) pool_.hand_to(packet, to);
+  char* const in_cell = cell->payload + kShortHeaderBytes;
+  char* const room = bytes <= kInCellBytes || !is_inline ? in_cell : queue.inbox.body_to_write(position, bytes);
   new (cell->payload)
       Header{match_key(context, me_, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
-  if (is_inline && bytes != 0)
-    copy(bytes <= kInCellBytes ? cell->payload + kShortHeaderBytes : queue.inbox.body_at(position), data, bytes);
+  if (is_inline && bytes != 0) copy(room, data, bytes);
   queue.inbox.publish(cell, position, me_);
   ask_ahead(queue.inbox, position, bytes);
   return true;

@@ -19,6 +19,12 @@
 //   is the cell of a message free (message/inbox.h)? So       near, with other savings: a ping-pong 167, 155 ns both
 //   claims lie beside the cells                               ways, a ring of two 240, 170 ns
 //
+// A reader, too, looks at a line only when it waits for it. A load that misses holds up all stores behind it, because
+// stores become visible in order, and a reader's next store is what somebody else waits for. Measured the same way:
+//
+//   is there another message in the inbox                     both send 8 bytes at the same time, far: 429, 294 ns;
+//   (message/endpoint.cc)?                                    near: 102, 71 ns
+//
 // A line that two share, with a flag each, is none of these: its reader wants the other's flag.
 //
 // Sleeping. A reader that has polled long enough goes to sleep on the flag's bell, and the writer must notice that. The
