@@ -269,121 +269,148 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   return true;
 }
 
-// One thread at a time; the others have better things to do, unless they must know that all has been seen that was
-// there (`patiently`): then true says that it has. Otherwise: something was done.
+// The next cell of the inbox. A message to be read by single copy goes to the list (take_in()).
+[[gnu::always_inline]] inline Endpoint::Taken Endpoint::take_cell(const InboxCell& cell, uint16_t from, Message** first,
+                                                                  Message** last) {
+  Header header;
+  std::memcpy(&header, cell.payload, sizeof header);
+  if (header.kind == Kind::kFinish) {
+    reader_.pass();
+    finish(reinterpret_cast<Request*>(header.answer));
+    return Taken::kAwaited;
+  }
+  if (header.kind == Kind::kGo) {
+    reader_.pass();
+    grant(header, from);
+    return Taken::kAwaited;
+  }
+  if (header.kind == Kind::kPiece) {
+    reader_.pass();
+    take_piece(header, from);
+    return Taken::kAwaited;
+  }
+  if (!spare_ && !(spare_ = new_message())) return Taken::kNot;
+  const char* bytes = cell.payload + sizeof header;
+  if (header.kind == Kind::kShort) {
+    bytes = cell.payload + kShortHeaderBytes;
+    header.kind = Kind::kInline;
+    header.address = header.answer = 0;
+  }
+  const bool is_in_body = header.kind == Kind::kInline && header.length > kInCellBytes;
+  if (is_in_body && !has_room(header.length)) return Taken::kNot;
+  if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
+  const auto make = [&] {
+    spare_->header = header;
+    spare_->sender = from;
+    spare_->node.key = header.key;
+    spare_->node.number = ++arrivals_;
+    if (is_in_body) {
+      std::memcpy(spare_room_, bytes, header.length);
+      spare_->header.kind = Kind::kKept;
+      spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
+    } else if (header.kind == Kind::kInline) {
+      copy(spare_->bytes, bytes, header.length);
+    }
+    return &spare_->node;
+  };
+  MatchNode* met = nullptr;
+  if (header.kind == Kind::kInline) {
+    // Where a receive waits the data are copied once.
+    met = table_.arrive(header.key, make);
+    count(inline_);
+    auto* const receive = reinterpret_cast<Request*>(met);
+    if (met && !receive->holds && header.answer == 0) {
+      describe(receive, header, from);
+      place(receive, 0, bytes, std::min(header.length, receive->capacity));
+      reader_.pass();
+      finish(receive);
+      return Taken::kAwaited;
+    }
+    if (!met) {
+      if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
+      reader_.pass();
+      left_unexpected();
+      return Taken::kUnasked;
+    }
+  }
+  make();
+  if (is_in_body) spare_room_ = nullptr;
+  // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
+  // take_in()
+  if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
+      !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
+    return Taken::kNot;
+  if (header.kind == Kind::kEager) count(eager_);
+  reader_.pass();
+  return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+}
+
+// There is nothing in the next cell: who has claimed it? If they have died, it is passed.
+Endpoint::Claim Endpoint::pass_claimed() {
+  const int32_t by = reader_.claimed_by();
+  if (by < 0) return Claim::kNobodys;
+  if (!gone_[by].load(std::memory_order_relaxed)) return Claim::kOfOneAlive;  // relaxed: a hint
+  reader_.pass_dead(by);
+  return Claim::kOfOneDead;
+}
+
+void Endpoint::deliver_list(Message* first) {
+  while (Message* const message = first) {
+    first = message->behind;
+    Request* const receive = message->receive;
+    if (deliver_long(receive, message)) finish(receive);
+  }
+}
+
+// One thread at a time; the others have better things to do.
 //
 // It ends with the last of the `wanted` cells that somebody has waited for, and does not look at the next one, whose
 // line is often on its way to the sender just then: where two exchange messages at the same time. The caller's next
 // stores, its answer, would wait until that look was over, since stores become visible behind all loads before them.
 // (Two that send and receive 8 bytes at the same time, with the look and without: far 429, 294 ns; near 102, 71.)
-bool Endpoint::drain(bool patiently, uint32_t wanted) {
+bool Endpoint::drain_some(uint32_t wanted) {
   uintptr_t rest;
-  if (patiently)
-    lock(draining_, alone_);
-  else if (!try_lock(draining_, &rest, alone_))
-    return false;
+  if (!try_lock(draining_, &rest, alone_)) return false;
   Message *first = nullptr, *last = nullptr;
-  bool any = false, at_end = false;
-  const uint32_t most = patiently ? shape_.cells : kBatch;
-  for (uint32_t i = 0; i <= most; ++i) {
-    at_end = i == most;
-    int32_t sender;
-    const InboxCell* cell = at_end ? nullptr : reader_.peek(&sender);
+  bool any = false;
+  for (int left = kBatch; left > 0; --left) {
+    int32_t from;
+    const InboxCell* const cell = reader_.peek(&from);
     if (!cell) {
       // Only a waiter that has waited for long asks whether somebody has died (look_for_dead), and that is soon enough.
-      // relaxed, both: hints
-      if (at_end || (!patiently && !somebody_gone_.load(std::memory_order_relaxed))) break;
-      const int32_t claimed_by = reader_.claimed_by();
-      at_end = claimed_by < 0;
-      if (at_end || !gone_[claimed_by].load(std::memory_order_relaxed)) break;
-      reader_.pass_dead(claimed_by);
+      // relaxed: a hint
+      if (!somebody_gone_.load(std::memory_order_relaxed) || pass_claimed() != Claim::kOfOneDead) break;
       continue;
     }
     // Where more are lacking the next one is asked for while this one is taken in. (Four each way at the same time,
     // far: 573 ns in place of 832, near: 256 in place of 308.)
     if (wanted > 1) prefetch(reader_.inbox.cell_at(reader_.head + 1));
-    const auto from = static_cast<uint16_t>(sender);
-    bool is_awaited = true;
-    Header header;
-    std::memcpy(&header, cell->payload, sizeof header);
-    if (header.kind == Kind::kFinish) {
-      reader_.pass();
-      finish(reinterpret_cast<Request*>(header.answer));
-    } else if (header.kind == Kind::kGo) {
-      reader_.pass();
-      grant(header, from);
-    } else if (header.kind == Kind::kPiece) {
-      reader_.pass();
-      take_piece(header, from);
-    } else {
-      if (!spare_ && !(spare_ = new_message())) break;  // it stays where it is
-      const char* bytes = cell->payload + sizeof header;
-      if (header.kind == Kind::kShort) {
-        bytes = cell->payload + kShortHeaderBytes;
-        header.kind = Kind::kInline;
-        header.address = header.answer = 0;
-      }
-      const bool is_in_body = header.kind == Kind::kInline && header.length > kInCellBytes;
-      if (is_in_body && !has_room(header.length)) break;
-      if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
-      const auto make = [&] {
-        spare_->header = header;
-        spare_->sender = from;
-        spare_->node.key = header.key;
-        spare_->node.number = ++arrivals_;
-        if (is_in_body) {
-          std::memcpy(spare_room_, bytes, header.length);
-          spare_->header.kind = Kind::kKept;
-          spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
-        } else if (header.kind == Kind::kInline) {
-          copy(spare_->bytes, bytes, header.length);
-        }
-        return &spare_->node;
-      };
-      MatchNode* met = nullptr;
-      if (header.kind == Kind::kInline) {
-        // Where a receive waits the data are copied once.
-        met = table_.arrive(header.key, make);
-        count(inline_);
-        auto* const receive = reinterpret_cast<Request*>(met);
-        if (met && !receive->holds && header.answer == 0) {
-          describe(receive, header, from);
-          place(receive, 0, bytes, std::min(header.length, receive->capacity));
-          reader_.pass();
-          finish(receive);
-          any = true;
-          if (!patiently && --wanted == 0) break;
-          continue;
-        }
-        if (!met) {
-          if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
-          reader_.pass();
-          left_unexpected();
-          any = true;
-          continue;
-        }
-      }
-      make();
-      if (is_in_body) spare_room_ = nullptr;
-      // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
-      // take_in()
-      if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
-          !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
-        break;
-      if (header.kind == Kind::kEager) count(eager_);
-      reader_.pass();
-      is_awaited = take_in(spare_, met, &first, &last);
-    }
+    const Taken taken = take_cell(*cell, static_cast<uint16_t>(from), &first, &last);
+    if (taken == Taken::kNot) break;
     any = true;
-    if (is_awaited && !patiently && --wanted == 0) break;
+    if (taken == Taken::kAwaited && --wanted == 0) break;
   }
   unlock(draining_, 0);
-  while (Message* message = first) {
-    first = message->behind;
-    Request* receive = message->receive;
-    if (deliver_long(receive, message)) finish(receive);
+  deliver_list(first);
+  return any;
+}
+
+bool Endpoint::drain_all() {
+  lock(draining_, alone_);
+  Message *first = nullptr, *last = nullptr;
+  bool all = false;
+  for (uint32_t left = shape_.cells; !all; --left) {
+    int32_t from;
+    const InboxCell* const cell = left > 0 ? reader_.peek(&from) : nullptr;
+    if (cell && take_cell(*cell, static_cast<uint16_t>(from), &first, &last) == Taken::kNot) break;
+    if (cell) continue;
+    const Claim claim = left > 0 ? pass_claimed() : Claim::kNobodys;
+    if (claim == Claim::kOfOneAlive) break;
+    all = claim == Claim::kNobodys;
   }
-  return patiently ? at_end : any;
+  unlock(draining_, 0);
+  deliver_list(first);
+  return all;
 }
 
 // Under the queue's lock, when it has changed.
@@ -435,7 +462,7 @@ bool Endpoint::launch() {
 }
 
 bool Endpoint::progress(uint32_t wanted) {
-  const bool received = drain(false, wanted), any = launch() || received;
+  const bool received = drain_some(wanted), any = launch() || received;
   return (far_ && far_->progress(false, any)) || any;
 }
 

@@ -209,7 +209,13 @@ class Endpoint : public Object {
   static void begin_receive(Request* request, void* buffer, uint64_t capacity);
   bool met(Request* receive, Message* message);
   void note(Queue* queue);
-  bool drain(bool patiently, uint32_t wanted = 1);
+  enum class Taken { kNot, kUnasked, kAwaited };  // kNot: for want of memory, it stays where it is
+  Taken take_cell(const InboxCell& cell, uint16_t from, Message** first, Message** last);
+  enum class Claim { kNobodys, kOfOneAlive, kOfOneDead };
+  Claim pass_claimed();
+  void deliver_list(Message* first);
+  bool drain_some(uint32_t wanted);  // true: something was done
+  bool drain_all();                  // true: all that was there has been seen
   bool launch();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
   void left_unexpected();

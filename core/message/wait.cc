@@ -297,7 +297,7 @@ bool Endpoint::are_gone(int32_t source) const {
 bool Endpoint::is_lost(int32_t source) {
   if (source >= static_cast<int32_t>(members_)) return false;
   look_for_dead(nullptr, 0);
-  return are_gone(source) && drain(true);
+  return are_gone(source) && drain_all();
 }
 
 // The member that has claimed the cell that comes next holds everybody up, so all are asked for.
@@ -340,7 +340,7 @@ void Endpoint::abandon(Request* request) {
   const int32_t source = in_pieces        ? request->peer
                          : says_from_whom ? static_cast<uint16_t>(request->node.key >> 32)
                                           : -1;
-  if (!are_gone(source) || !drain(true)) return;  // all that it had sent
+  if (!are_gone(source) || !drain_all()) return;  // all that it had sent
   if (!in_pieces) {
     if (!table_.cancel(&request->node)) return;  // it has a message after all
     request->error = -EPIPE;
@@ -358,7 +358,7 @@ void Endpoint::abandon(Request* request) {
 // A send is completed by the thread that empties the inbox (it was received), or that launches it: neither can, while
 // we look.
 void Endpoint::abandon_send(Request* send) {
-  if (!drain(true)) return;
+  if (!drain_all()) return;
   Queue& queue = queues_[send->peer];
   lock(draining_, alone_);
   lock(queue.lock, alone_);
