@@ -40,7 +40,7 @@ right=$shim
 for fault in unmarked strangers counted_late looked_first sums_swapped; do
   shim=$programs/libsmelt_gomp_planted_$fault.so
   noticed=0 seed=0
-  while [ $seed -lt "${MIXED_CONTROLS:-150}" ]; do  # of sums_swapped one in six programs tells
+  while [ $seed -lt "${MIXED_CONTROLS:-150}" ]; do  # of sums_swapped one in four programs tells
     seed=$((seed + 1))
     timeout 30 env $(small) SMELT_SPIN_US=20 SMELT_TASKS=1 "$programs/mixed" $seed 60 4 15 >"$output" 2>&1
     # A wrong result, no end, or a fall.
