@@ -59,15 +59,13 @@ bool drain(Position& position) {
   if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
   uint32_t come = 0;
   bool here = false, libgomps = false;
-  // Not before there is no task left to be found: a thread that steals waits for its own stores, this one goes to a
-  // line that others are reading, and nothing is over before the task is.
-  const auto arrive = [&] {
-    if (!here) worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
-    here = true;
-  };
   // Acquire: pairs with the release below, for what all have done.
   const auto is_released = [&] { return team->released.load(std::memory_order_acquire) >= episode; };
   const auto done = [&] {
+    // Said only now that no task is left to be found: a thread that steals waits for its own stores, this one goes to a
+    // line that others are reading, and nothing is over before the task is.
+    if (!here) worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
+    here = true;
     if (is_released()) return true;
     libgomps = is_libgomps();
     if (libgomps) return true;
@@ -86,8 +84,7 @@ bool drain(Position& position) {
       }
       run_task(*team, position, task);
       turns = 0;
-    } else if (arrive(),
-               done()) {  // only now: the tasks in our deque must not wait for us while we are in libgomp's barrier
+    } else if (done()) {  // only now: the tasks in our deque must not wait for us while we are in libgomp's barrier
       break;
     } else {
       wait_idly(*team, position, turns++, kForAnything, done);

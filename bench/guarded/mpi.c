@@ -8,12 +8,8 @@
 
 #include "timing.h"
 
-enum {
-  kSmall = 1,
-  kLarge = 8192,
-  kLongest = 131072,
-  kReductions = 10
-}; /* doubles: 8 B, 64 KiB, 1 MiB; in a communicator */
+enum { kSmall = 1, kLarge = 8192, kLongest = 131072 }; /* doubles: 8 B, 64 KiB, 1 MiB */
+enum { kReductions = 10 };                             /* in a communicator */
 #define MOST_AWAY_NS 300.0
 
 static int me;

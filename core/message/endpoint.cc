@@ -345,7 +345,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
 }
 
-// There is nothing in the next cell: who has claimed it? If they have died, it is passed.
+// The next cell is empty. If the participant that has claimed it has died, the cell is passed.
 Endpoint::Claim Endpoint::pass_claimed() {
   const int32_t by = reader_.claimed_by();
   if (by < 0) return Claim::kNobodys;
@@ -398,15 +398,16 @@ bool Endpoint::drain_some(uint32_t wanted) {
 bool Endpoint::drain_all() {
   lock(draining_, alone_);
   Message *first = nullptr, *last = nullptr;
-  bool all = false;
-  for (uint32_t left = shape_.cells; !all; --left) {
+  bool all = true, more = true;  // all: unless one stays where it is, or is still being written
+  for (uint32_t left = shape_.cells; more && left > 0; --left) {
     int32_t from;
-    const InboxCell* const cell = left > 0 ? reader_.peek(&from) : nullptr;
-    if (cell && take_cell(*cell, static_cast<uint16_t>(from), &first, &last) == Taken::kNot) break;
-    if (cell) continue;
-    const Claim claim = left > 0 ? pass_claimed() : Claim::kNobodys;
-    if (claim == Claim::kOfOneAlive) break;
-    all = claim == Claim::kNobodys;
+    if (const InboxCell* const cell = reader_.peek(&from)) {
+      more = all = take_cell(*cell, static_cast<uint16_t>(from), &first, &last) != Taken::kNot;
+    } else {
+      const Claim claim = pass_claimed();
+      more = claim == Claim::kOfOneDead;
+      all = claim != Claim::kOfOneAlive;
+    }
   }
   unlock(draining_, 0);
   deliver_list(first);
