@@ -2,7 +2,6 @@
 #include "message/endpoint.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -16,50 +15,27 @@ namespace smelt::message {
 
 namespace {
 
-constexpr uint64_t kPageBytes = 4096, kChunkBytes = 256 * 1024, kLeastParcel = 512;
 constexpr int kBatch = 128;  // cells that are emptied before others get a chance
-
-uint64_t pages(uint64_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
-
-// Which of the lists of parcels: of kLeastParcel bytes, of twice as many, ...
-int parcel_size(uint64_t bytes) { return std::bit_width((std::max<uint64_t>(bytes, 1) - 1) / kLeastParcel); }
-
-// A counter that only the holder of a lock writes.
-void count(std::atomic<uint64_t>& counter) {
-  // relaxed, both: nothing else is read on the strength of it
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
 
 }  // namespace
 
-uint64_t Shape::area_bytes() const { return pages(Endpoint::Area::end(*this)); }
-uint64_t Shape::bytes() const { return members * area_bytes(); }
-
-Endpoint::Area Endpoint::area(uint16_t member) const { return Area(memory_ + member * area_bytes_, shape_); }
-MemberLine& Endpoint::member(uint16_t number) const {
-  return *reinterpret_cast<MemberLine*>(memory_ + number * area_bytes_);  // as an area begins
-}
-
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {
   if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
-      shape.packet_bytes > kMostParcel || shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
+      shape.packet_bytes > Store::kMostParcel || shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
     return -EINVAL;
-  static_assert(kMostParcel == kLeastParcel << (kParcelSizes - 1) && kMostParcel <= kChunkBytes - 64);
+  const Areas areas(memory, shape, me);
   auto* made = make_object<Endpoint>(shape.members * (sizeof(Queue) + 5) +
                                      (shape.packets + shape.pieces) * sizeof(uint16_t) + 256);
   if (!made) return -ENOMEM;
   made->queues_ = made->arena.make<Queue>(shape.members);
   made->held_ = made->arena.make<std::atomic<uint32_t>>(shape.members);
-  made->gone_ = made->arena.make<std::atomic<uint8_t>>(shape.members);
   auto* holders = made->arena.make<std::atomic<uint16_t>>(shape.packets + shape.pieces);
-  if (!made->queues_ || !made->held_ || !made->gone_ || !holders || made->table_.create() != 0) {
+  if (!made->queues_ || !made->held_ || !holders || !made->liveness_.open(&made->arena, areas) ||
+      made->table_.create() != 0) {
     free_object(made);
     return -ENOMEM;
   }
-  made->memory_ = static_cast<char*>(memory);
-  made->shape_ = shape;
-  made->area_bytes_ = shape.area_bytes();
-  made->me_ = me;
+  made->areas_ = areas;
   made->members_ = shape.members;
   // Half of a sender's packets lie with messages that nobody has asked for, at most.
   made->share_ = shape.packets / (2 * std::max<uint32_t>(shape.members - 1, 1));
@@ -67,13 +43,13 @@ int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_co
   // relaxed: every other user of the endpoint has been given it
   made->single_copy_.store(single_copy, std::memory_order_relaxed);
   made->process_ = os::process_id();
-  const Area own = made->area(me);
+  const Area own = made->areas_.of(me);
   own.member->process = made->process_;
   own.member->started = os::process_start(made->process_);
   own.member->cpu.store(0, std::memory_order_relaxed);
   own.inbox.write_empty();
   made->reader_.inbox = own.inbox;
-  for (uint16_t to = 0; to < shape.members; ++to) made->queues_[to].inbox = made->area(to).inbox;
+  for (uint16_t to = 0; to < shape.members; ++to) made->queues_[to].inbox = made->areas_.of(to).inbox;
   made->pool_.write_full(own.returns, shape.packets, holders);
   made->pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets, true);
   *endpoint = made;
@@ -85,7 +61,7 @@ void Endpoint::close(Endpoint* endpoint) {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
   // Sends that have found no room until now are lost; they may have gone with their owners.
-  for (uint16_t to = 0; to < endpoint->shape_.members; ++to) {
+  for (uint16_t to = 0; to < endpoint->areas_.shape.members; ++to) {
     Queue& queue = endpoint->queues_[to];
     queue.first = queue.first_granted = nullptr;
     endpoint->note(&queue);
@@ -94,16 +70,13 @@ void Endpoint::close(Endpoint* endpoint) {
   while (endpoint->queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
     if (!endpoint->launch()) os::yield_cpu();
   if (endpoint->far_) endpoint->far_->close();  // which has memory of ours
-  for (Chunk *chunk = endpoint->chunks_, *next; chunk; chunk = next) {
-    next = chunk->next;
-    os::unmap_pages(chunk, kChunkBytes);
-  }
+  endpoint->store_.close();
   endpoint->table_.destroy();
   free_object(endpoint);
 }
 
 void Endpoint::set_limits(uint64_t eager, uint64_t single_copy) {
-  eager_bytes_ = std::min<uint64_t>(eager, shape_.packet_bytes);
+  eager_bytes_ = std::min<uint64_t>(eager, areas_.shape.packet_bytes);
   single_copy_bytes_ = single_copy;
 }
 
@@ -111,6 +84,7 @@ void Endpoint::set_single_copy(bool allowed) { single_copy_.store(allowed, std::
 
 void Endpoint::set_alone(bool alone) {
   alone_ = alone;
+  store_.set_alone(alone);
   table_.set_alone(alone);
   pool_.set_alone(alone);
   pieces_.set_alone(alone);
@@ -122,93 +96,29 @@ void Endpoint::set_host(void (*progress)(void*), void* argument) {
 }
 
 Counters Endpoint::counters() const {
-  const auto value = [](const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); };
-  return {.received_inline = value(inline_),
-          .received_eager = value(eager_),
-          .received_single_copy = value(single_copies_),
-          .received_pieces = value(in_pieces_),
-          .unexpected = value(unexpected_),
-          .longest_unexpected = value(longest_),
+  return {.received_inline = value_of(inline_),
+          .received_eager = value_of(eager_),
+          .received_single_copy = value_of(single_copies_),
+          .received_pieces = value_of(in_pieces_),
+          .unexpected = value_of(unexpected_),
+          .longest_unexpected = value_of(longest_),
           .wildcards = table_.wildcards(),
           .switches = table_.switches(),
-          .deferred = value(deferred_),
-          .sleeps = value(sleeps_),
-          .far_eager = far_ ? value(far_->eager) : 0,
-          .far_announced = far_ ? value(far_->announced) : 0};
+          .deferred = value_of(deferred_),
+          .sleeps = waiters_.sleeps(),
+          .far_eager = far_ ? value_of(far_->eager) : 0,
+          .far_announced = far_ ? value_of(far_->announced) : 0};
 }
 
-// --- memory for messages that wait here; nullptr: the machine has none ---
-
-// Under messages_lock_.
-void* Endpoint::new_chunk() {
-  auto* chunk = static_cast<Chunk*>(os::map_pages(kChunkBytes));
-  if (!chunk) return nullptr;
-  chunk->next = chunks_;
-  chunks_ = chunk;
-  return reinterpret_cast<char*>(chunk) + 64;
-}
-
-Message* Endpoint::new_message() {
-  lock(messages_lock_, alone_);
-  if (!messages_) {
-    if (auto* first = static_cast<Message*>(new_chunk())) {
-      for (uint64_t i = 0; i < (kChunkBytes - 64) / sizeof(Message); ++i) {
-        auto* message = new (first + i) Message;
-        message->behind = messages_;
-        messages_ = message;
-      }
-    }
-  }
-  Message* message = messages_;
-  if (message) messages_ = message->behind;
-  unlock(messages_lock_, 0);
-  return message;
-}
-
-void Endpoint::free_message(Message* message) {
-  lock(messages_lock_, alone_);
-  message->behind = messages_;
-  messages_ = message;
-  unlock(messages_lock_, 0);
-}
-
-// Room for so many bytes: of the next power of two, so that many short messages take little more than they need.
-void* Endpoint::new_parcel(uint64_t bytes) {
-  const int size = parcel_size(bytes);
-  lock(messages_lock_, alone_);
-  Parcel*& free = parcels_[size];
-  if (!free) {
-    if (auto* first = static_cast<char*>(new_chunk())) {
-      const uint64_t each = kLeastParcel << size;
-      for (uint64_t at = 0; at + each <= kChunkBytes - 64; at += each) {
-        auto* parcel = reinterpret_cast<Parcel*>(first + at);
-        parcel->next = free;
-        free = parcel;
-      }
-    }
-  }
-  Parcel* parcel = free;
-  if (parcel) free = parcel->next;
-  unlock(messages_lock_, 0);
-  return parcel;
-}
-
-void Endpoint::free_parcel(void* memory, uint64_t bytes) {
-  auto* parcel = static_cast<Parcel*>(memory);
-  Parcel*& free = parcels_[parcel_size(bytes)];
-  lock(messages_lock_, alone_);
-  parcel->next = free;
-  free = parcel;
-  unlock(messages_lock_, 0);
-}
+// --- memory for a message that nobody has asked for ---
 
 // Out of its packet, so that the sender has that again. False: no memory.
 bool Endpoint::keep(Message* message) {
   Header& header = message->header;
-  void* own = new_parcel(header.length);
+  void* own = store_.new_parcel(header.length);
   if (!own) return false;
-  const Area theirs = area(message->sender);
-  copy_piece(own, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, header.length);
+  const Area theirs = areas_.of(message->sender);
+  copy_piece(own, theirs.packets + uint64_t{header.which} * areas_.shape.packet_bytes, header.length);
   theirs.returns.give_back(header.which);
   header.kind = Kind::kKept;
   header.address = reinterpret_cast<uintptr_t>(own);
@@ -217,11 +127,11 @@ bool Endpoint::keep(Message* message) {
 
 // For a message that nobody may have asked for. False: no memory.
 bool Endpoint::has_room(uint64_t bytes) {
-  if (spare_room_ && parcel_size(spare_bytes_) != parcel_size(bytes)) {
-    free_parcel(spare_room_, spare_bytes_);
+  if (spare_room_ && !Store::is_same_size(spare_bytes_, bytes)) {
+    store_.free_parcel(spare_room_, spare_bytes_);
     spare_room_ = nullptr;
   }
-  if (!spare_room_) spare_room_ = new_parcel(bytes);
+  if (!spare_room_) spare_room_ = store_.new_parcel(bytes);
   spare_bytes_ = bytes;
   return spare_room_ != nullptr;
 }
@@ -245,7 +155,7 @@ void Endpoint::left_unexpected() {
 bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
-  if (kind == Kind::kEager) add(held_[message->sender], 1);
+  if (kind == Kind::kEager) add(held_[message->sender], 1, alone_);
   if (!met) met = table_.arrive(&message->node);
   if (!met) {
     left_unexpected();
@@ -256,7 +166,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
     spare_ = nullptr;
     receive->held = message;
     describe(receive, message->header, message->sender);
-    finish(receive);
+    finish(receive, alone_);
   } else if (kind == Kind::kLong) {
     message->receive = receive;
     push_back(first, last, message);
@@ -264,7 +174,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   } else {
     if (message->header.answer) spare_ = nullptr;
     deliver(receive, message);
-    finish(receive);
+    finish(receive, alone_);
   }
   return true;
 }
@@ -276,7 +186,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
   std::memcpy(&header, cell.payload, sizeof header);
   if (header.kind == Kind::kFinish) {
     reader_.pass();
-    finish(reinterpret_cast<Request*>(header.answer));
+    finish(reinterpret_cast<Request*>(header.answer), alone_);
     return Taken::kAwaited;
   }
   if (header.kind == Kind::kGo) {
@@ -289,7 +199,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
     take_piece(header, from);
     return Taken::kAwaited;
   }
-  if (!spare_ && !(spare_ = new_message())) return Taken::kNot;
+  if (!spare_ && !(spare_ = store_.new_message())) return Taken::kNot;
   const char* bytes = cell.payload + sizeof header;
   if (header.kind == Kind::kShort) {
     bytes = cell.payload + kShortHeaderBytes;
@@ -323,7 +233,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
       describe(receive, header, from);
       place(receive, 0, bytes, std::min(header.length, receive->capacity));
       reader_.pass();
-      finish(receive);
+      finish(receive, alone_);
       return Taken::kAwaited;
     }
     if (!met) {
@@ -349,7 +259,7 @@ bool Endpoint::take_in(Message* message, MatchNode* met, Message** first, Messag
 Endpoint::Claim Endpoint::pass_claimed() {
   const int32_t by = reader_.claimed_by();
   if (by < 0) return Claim::kNobodys;
-  if (!gone_[by].load(std::memory_order_relaxed)) return Claim::kOfOneAlive;  // relaxed: a hint
+  if (!liveness_.is_gone(static_cast<uint16_t>(by))) return Claim::kOfOneAlive;
   reader_.pass_dead(by);
   return Claim::kOfOneDead;
 }
@@ -358,7 +268,7 @@ void Endpoint::deliver_list(Message* first) {
   while (Message* const message = first) {
     first = message->behind;
     Request* const receive = message->receive;
-    if (deliver_long(receive, message)) finish(receive);
+    if (deliver_long(receive, message)) finish(receive, alone_);
   }
 }
 
@@ -379,7 +289,7 @@ bool Endpoint::drain_some(uint32_t wanted) {
     if (!cell) {
       // Only a waiter that has waited for long asks whether somebody has died (look_for_dead), and that is soon enough.
       // relaxed: a hint
-      if (!somebody_gone_.load(std::memory_order_relaxed) || pass_claimed() != Claim::kOfOneDead) break;
+      if (!expects_dead_.load(std::memory_order_relaxed) || pass_claimed() != Claim::kOfOneDead) break;
       continue;
     }
     // Where more are lacking the next one is asked for while this one is taken in. (Four each way at the same time,
@@ -399,7 +309,7 @@ bool Endpoint::drain_all() {
   lock(draining_, alone_);
   Message *first = nullptr, *last = nullptr;
   bool all = true, more = true;  // all: unless one stays where it is, or is still being written
-  for (uint32_t left = shape_.cells; more && left > 0; --left) {
+  for (uint32_t left = areas_.shape.cells; more && left > 0; --left) {
     int32_t from;
     if (const InboxCell* const cell = reader_.peek(&from)) {
       more = all = take_cell(*cell, static_cast<uint16_t>(from), &first, &last) != Taken::kNot;
@@ -421,7 +331,7 @@ void Endpoint::note(Queue* queue) {
   const bool was_waiting = queue->anything.load(std::memory_order_relaxed) != 0;
   queue->sends_wait.store(queue->first != nullptr, std::memory_order_relaxed);
   queue->anything.store(is_waiting, std::memory_order_relaxed);
-  if (is_waiting != was_waiting) add(queues_waiting_, is_waiting ? 1 : ~0u);
+  if (is_waiting != was_waiting) add(queues_waiting_, is_waiting ? 1 : ~0u, alone_);
 }
 
 // Sends what found no room before. A send leaves its queue when it has been announced, not before: otherwise one that
@@ -430,7 +340,7 @@ bool Endpoint::launch() {
   bool any = false;
   // relaxed: a hint
   if (queues_waiting_.load(std::memory_order_relaxed) == 0) return false;
-  for (uint16_t to = 0; to < shape_.members; ++to) {
+  for (uint16_t to = 0; to < areas_.shape.members; ++to) {
     Queue& queue = queues_[to];
     uintptr_t rest;
     // relaxed: a hint
@@ -439,7 +349,7 @@ bool Endpoint::launch() {
     while (Message* message = queue.first_reply) {
       if (!put(to, message->header)) break;
       queue.first_reply = message->behind;
-      free_message(message);
+      store_.free_message(message);
       any = true;
     }
     while (Request* send = queue.first) {
@@ -456,7 +366,7 @@ bool Endpoint::launch() {
     // Only now: the function that is called may send.
     while (Request* send = completed) {
       completed = send->behind;
-      finish(send);
+      finish(send, alone_);
     }
   }
   return any;

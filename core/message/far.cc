@@ -32,10 +32,11 @@ int Endpoint::carry(const smelt_endpoint_carrier& carrier) {
   if (!far) return error;
   members_ += carrier.peers;
   far_ = far;
+  liveness_.set_far(far, members_);
   return 0;
 }
 
-Endpoint::Far* Endpoint::Far::open(Endpoint* of, const smelt_endpoint_carrier& carrier, int* error) {
+Far* Far::open(Endpoint* of, const smelt_endpoint_carrier& carrier, int* error) {
   Far* far = make_object<Far>(carrier.peers * sizeof(FarPeer) + alignof(FarPeer));
   *error = -ENOMEM;
   if (!far) return nullptr;
@@ -56,21 +57,21 @@ Endpoint::Far* Endpoint::Far::open(Endpoint* of, const smelt_endpoint_carrier& c
 }
 
 // Sends that nobody has launched are lost, and their owners may have gone. False: there is something to be told still.
-bool Endpoint::Far::forget_all(FarPeer* peer) {
+bool Far::forget_all(FarPeer* peer) {
   peer->first = nullptr, peer->first_granted = nullptr;
   for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
   for (Message *reply = peer->first_reply, *next; reply; reply = next) {
     next = reply->behind;
     if (reply->header.kind != Kind::kGo) continue;
     remove_from(&peer->first_reply, &peer->last_reply, reply);
-    of->free_message(reply);
+    of->store_.free_message(reply);
   }
   return !peer->first_reply && !peer->first_outgoing;
 }
 
 // The messages given to the carrier go, and the peers' waiting senders are told that their messages were received, if
 // the peers take that within a second.
-void Endpoint::Far::close() {
+void Far::close() {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
   for (uint32_t i = 0; i < slot_count; ++i) slots[i].request = nullptr;  // for fail(), should a peer go just now
@@ -93,7 +94,7 @@ void Endpoint::Far::close() {
 
 // --- who is meant ---
 
-bool Endpoint::Far::has_free_slot() {
+bool Far::has_free_slot() {
   if (free_slot != 0) return true;
   const uint32_t count = slot_count == 0 ? kFirstSlots : 2 * slot_count;
   auto* more = static_cast<FarSlot*>(os::map_pages(count * sizeof(FarSlot)));
@@ -111,7 +112,7 @@ bool Endpoint::Far::has_free_slot() {
   return true;
 }
 
-uint64_t Endpoint::Far::new_slot(Request* request, uint32_t peer) {
+uint64_t Far::new_slot(Request* request, uint32_t peer) {
   const uint32_t at = free_slot - 1;
   FarSlot& slot = slots[at];
   free_slot = slot.next_free;
@@ -120,7 +121,7 @@ uint64_t Endpoint::Far::new_slot(Request* request, uint32_t peer) {
   return name_of(at, slot.life);
 }
 
-void Endpoint::Far::free_slot_named(uint64_t name) {
+void Far::free_slot_named(uint64_t name) {
   const auto at = static_cast<uint32_t>(name);
   FarSlot& slot = slots[at];
   slot.request = nullptr;
@@ -130,7 +131,7 @@ void Endpoint::Far::free_slot_named(uint64_t name) {
   --slots_taken;
 }
 
-FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) const {
+FarSlot* Far::slot_of(uint64_t name, uint32_t peer, bool is_send) const {
   const auto at = static_cast<uint32_t>(name);
   if (at >= slot_count) return nullptr;
   FarSlot& slot = slots[at];
@@ -144,7 +145,7 @@ FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) cons
 // Behind the others of its kind; all that wait are launched, unless another thread has the carrier. False: the peer is
 // gone.
 template <typename Waiting>
-bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
+bool Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
   uintptr_t rest;
   // Before it is in the queue: then nobody else can complete it, and give it to the next one, before we look.
   const bool is_ours = try_lock(busy, &rest);
@@ -163,22 +164,22 @@ bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting*
   return !gone;
 }
 
-int Endpoint::Far::send(Request* request, bool* done) {
+int Far::send(Request* request, bool* done) {
   FarPeer& peer = peer_of(request->peer);
   if (done) *done = false;
   return put(&peer, &peer.first, &peer.last, request, request, done) ? 0 : -EPIPE;
 }
 
-bool Endpoint::Far::reply(Message* message) {
+bool Far::reply(Message* message) {
   FarPeer& peer = peer_of(message->sender);
   if (put<Message>(&peer, &peer.first_reply, &peer.last_reply, message, nullptr, nullptr)) return true;
-  of->free_message(message);
+  of->store_.free_message(message);
   return false;
 }
 
-FarOutgoing* Endpoint::Far::new_outgoing(uint64_t bytes) {
+FarOutgoing* Far::new_outgoing(uint64_t bytes) {
   const uint64_t taken = sizeof(FarOutgoing) + bytes;
-  auto* out = static_cast<FarOutgoing*>(of->new_parcel(taken));
+  auto* out = static_cast<FarOutgoing*>(of->store_.new_parcel(taken));
   if (!out) return nullptr;
   out->send = nullptr, out->is_part = false;
   out->taken = taken;
@@ -186,10 +187,10 @@ FarOutgoing* Endpoint::Far::new_outgoing(uint64_t bytes) {
 }
 
 // The carrier's from now on, unless it has failed.
-bool Endpoint::Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data, uint64_t bytes) {
+bool Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data, uint64_t bytes) {
   const int error = carrier.send(carrier.rails, &out->rail, number_of(*peer), data, bytes);
   if (error != 0 || (!out->is_part && carrier.look(&out->rail, nullptr) == 1)) {
-    of->free_parcel(out, out->taken);
+    of->store_.free_parcel(out, out->taken);
     return error == 0;
   }
   push_back(&peer->first_outgoing, &peer->last_outgoing, out);
@@ -199,7 +200,7 @@ bool Endpoint::Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data,
 }
 
 // A send of our own caller, `own`, is not told that it is complete: that is returned.
-bool Endpoint::Far::launch(FarPeer* peer, Request* own, bool* own_done) {
+bool Far::launch(FarPeer* peer, Request* own, bool* own_done) {
   bool any = false;
   for (bool more = true; more && !peer->gone.load(std::memory_order_relaxed); any |= more) {  // relaxed: we set it
     more = false;
@@ -221,7 +222,7 @@ bool Endpoint::Far::launch(FarPeer* peer, Request* own, bool* own_done) {
   return any;
 }
 
-bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done) {
+bool Far::launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done) {
   const bool is_eager = !send->synchronous && send->length <= kFarEager;
   if (!is_eager && !has_free_slot()) return false;
   FarOutgoing* out = new_outgoing(is_eager ? send->length : 0);
@@ -242,13 +243,13 @@ bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool
     if (own_done) *own_done = true;
     end(send);
   } else if (is_eager) {
-    of->finish(send);
+    finish(send, of->alone_);
   }
   if (!handed_over) fail(peer);
   return true;
 }
 
-bool Endpoint::Far::launch_reply(FarPeer* peer, Message* message) {
+bool Far::launch_reply(FarPeer* peer, Message* message) {
   const Header& header = message->header;
   Request* receive = header.kind == Kind::kGo ? message->receive : nullptr;
   if (receive && !has_free_slot()) return false;
@@ -262,18 +263,18 @@ bool Endpoint::Far::launch_reply(FarPeer* peer, Message* message) {
   lock(peer->lock);
   peer->first_reply = message->behind;
   unlock(peer->lock, 0);
-  of->free_message(message);
+  of->store_.free_message(message);
   if (!hand_over(peer, out, &out->header, sizeof out->header)) fail(peer);
   return true;
 }
 
 // The next bytes of the send whose turn it is, behind the word that says whose they are.
-bool Endpoint::Far::launch_part(FarPeer* peer) {
+bool Far::launch_part(FarPeer* peer) {
   Request* send = peer->first_granted;
   const uint64_t bytes = std::min<uint64_t>(send->wanted - send->moved, send->part);
   FarOutgoing *word = new_outgoing(0), *part = word ? new_outgoing(send->data ? 0 : bytes) : nullptr;
   if (!part) {
-    if (word) of->free_parcel(word, word->taken);
+    if (word) of->store_.free_parcel(word, word->taken);
     return false;
   }
   word->header = {FarKind::kData, 0, 0, 0, 0, bytes, 0, send->other};
@@ -284,7 +285,7 @@ bool Endpoint::Far::launch_part(FarPeer* peer) {
   peer->first_granted = send->behind;
   if (send->moved < send->wanted) push_back(&peer->first_granted, &peer->last_granted, send);
   if (!hand_over(peer, word, &word->header, sizeof word->header)) {
-    of->free_parcel(part, part->taken);
+    of->store_.free_parcel(part, part->taken);
     fail(peer);
   } else if (!hand_over(peer, part, data, bytes)) {
     fail(peer);
@@ -293,7 +294,7 @@ bool Endpoint::Far::launch_part(FarPeer* peer) {
 }
 
 // Ends the sends that the carrier is through with.
-bool Endpoint::Far::retire(FarPeer* peer) {
+bool Far::retire(FarPeer* peer) {
   bool any = false, failed = false;
   for (FarOutgoing *out = peer->first_outgoing, *next; out; out = next) {
     next = out->behind;
@@ -306,14 +307,14 @@ bool Endpoint::Far::retire(FarPeer* peer) {
     if (out->is_part) --peer->parts;
     Request* send = out->send;
     const uint64_t bytes = out->bytes;
-    of->free_parcel(out, out->taken);
+    of->store_.free_parcel(out, out->taken);
     if (!send) continue;
     // relaxed: we set it
     if (peer->gone.load(std::memory_order_relaxed) != 0) {
       end_if_not_carried(peer, send);
     } else if (result > 0 && (send->arrived += bytes) == send->wanted) {
       free_slot_named(send->slot);
-      of->finish(send);
+      finish(send, of->alone_);
     }
   }
   if (failed) fail(peer);
@@ -322,7 +323,7 @@ bool Endpoint::Far::retire(FarPeer* peer) {
 
 // --- the end of a peer ---
 
-void Endpoint::Far::fail(FarPeer* peer) {
+void Far::fail(FarPeer* peer) {
   lock(peer->lock);
   // relaxed: under the lock
   const bool was_gone = peer->gone.exchange(1, std::memory_order_relaxed) != 0;
@@ -331,11 +332,10 @@ void Endpoint::Far::fail(FarPeer* peer) {
   peer->first = nullptr, peer->first_reply = nullptr;
   unlock(peer->lock, 0);
   if (was_gone) return;
-  // relaxed: a hint. They do not die twice.
-  of->somebody_gone_.store(true, std::memory_order_relaxed);
+  of->liveness_.note_gone();
   const auto end_it = [this](Request* request) {
     request->error = -EPIPE;
-    of->finish(request);
+    finish(request, of->alone_);
   };
   peer->first_granted = nullptr;
   while (send) {
@@ -346,7 +346,7 @@ void Endpoint::Far::fail(FarPeer* peer) {
   while (reply) {
     Message* next = reply->behind;
     Request* receive = reply->header.kind == Kind::kGo ? reply->receive : nullptr;
-    of->free_message(reply);
+    of->store_.free_message(reply);
     if (receive) end_it(receive);
     reply = next;
   }
@@ -358,7 +358,7 @@ void Endpoint::Far::fail(FarPeer* peer) {
 
 // A peer whose words make no sense may send and take bytes all the same: those that the carrier has in hand are read
 // from and written to the program's memory, which is the program's own again only when the carrier is through.
-bool Endpoint::Far::is_carried(const FarPeer& peer, const Request* request) const {
+bool Far::is_carried(const FarPeer& peer, const Request* request) const {
   for (const FarOutgoing* out = peer.first_outgoing; out && request->is_send && request->data; out = out->behind)
     if (out->send == request && carrier.look(&out->rail, nullptr) == 0) return true;
   for (const FarIncoming* in = peer.first_incoming; in && !request->is_send && !request->unpack; in = in->behind)
@@ -367,7 +367,7 @@ bool Endpoint::Far::is_carried(const FarPeer& peer, const Request* request) cons
 }
 
 // Of a peer that is gone.
-void Endpoint::Far::end_if_not_carried(FarPeer* peer, Request* request) {
+void Far::end_if_not_carried(FarPeer* peer, Request* request) {
   if (is_carried(*peer, request)) return;  // retire() and drop_bytes() come back to it
   for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind)
     if (out->send == request) out->send = nullptr;
@@ -375,11 +375,11 @@ void Endpoint::Far::end_if_not_carried(FarPeer* peer, Request* request) {
     if (in->receive == request) in->receive = nullptr;
   free_slot_named(request->slot);
   request->error = -EPIPE;
-  of->finish(request);
+  finish(request, of->alone_);
 }
 
 // Bytes that were to come from a peer that is gone.
-bool Endpoint::Far::drop_bytes(FarPeer* peer) {
+bool Far::drop_bytes(FarPeer* peer) {
   bool any = false;
   for (FarIncoming* in = peer->first_incoming, *next; in; in = next) {
     next = in->behind;
@@ -387,13 +387,13 @@ bool Endpoint::Far::drop_bytes(FarPeer* peer) {
     any = true;
     remove_from(&peer->first_incoming, &peer->last_incoming, in);
     Request* receive = in->receive;
-    of->free_parcel(in, in->taken);
+    of->store_.free_parcel(in, in->taken);
     if (receive) end_if_not_carried(peer, receive);
   }
   return any;
 }
 
-bool Endpoint::Far::progress(bool at_leisure, bool near) {
+bool Far::progress(bool at_leisure, bool near) {
   constexpr uint32_t kTurns = 8;
   constexpr int64_t kPause = 20'000;  // ns
   // It takes the kernel, microseconds. A thread looks less often that is busy with this machine's members, or with

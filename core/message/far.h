@@ -101,7 +101,8 @@ struct FarPeer {
   smelt_rail_request rail;
 };
 
-struct Endpoint::Far : Object {
+class Far : public Object {
+ public:
   static constexpr uint32_t kAwake = 1000;  // looks in vain, until it is looked less often
 
   Endpoint* of = nullptr;
@@ -135,11 +136,11 @@ struct Endpoint::Far : Object {
   bool is_awake() const { return idle.load(std::memory_order_relaxed) < kAwake; }
   bool is_gone(uint16_t member) const {
     // relaxed: once and for all
-    return peers[member - of->shape_.members].gone.load(std::memory_order_relaxed) != 0;
+    return peers[member - of->areas_.shape.members].gone.load(std::memory_order_relaxed) != 0;
   }
 
  private:
-  FarPeer& peer_of(uint16_t member) const { return peers[member - of->shape_.members]; }
+  FarPeer& peer_of(uint16_t member) const { return peers[member - of->areas_.shape.members]; }
   uint32_t number_of(const FarPeer& peer) const { return static_cast<uint32_t>(&peer - peers); }
   FarSlot* slot_of(uint64_t name, uint32_t peer, bool is_send) const;
   bool has_free_slot();  // false: no memory

@@ -12,16 +12,10 @@ namespace {
 
 constexpr int kAtATime = 16;  // messages of a peer, before others get a chance
 
-// A counter that only the holder of a lock writes.
-void count(std::atomic<uint64_t>& counter) {
-  // relaxed, both: nothing else is read on the strength of it
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 // A message that was announced has met its receive. True: that is complete.
-bool Endpoint::Far::receive(Request* request, Message* message) {
+bool Far::receive(Request* request, Message* message) {
   describe(request, message->header, message->sender);
   Header& header = message->header;
   header.length = std::min(header.length, request->capacity);
@@ -38,14 +32,14 @@ bool Endpoint::Far::receive(Request* request, Message* message) {
 }
 
 // Its next message may come. False: the peer is gone.
-bool Endpoint::Far::await(FarPeer* peer) {
+bool Far::await(FarPeer* peer) {
   if (carrier.receive(carrier.rails, &peer->rail, number_of(*peer), peer->buffer, sizeof(FarHeader) + kFarEager) == 0)
     return true;
   fail(peer);
   return false;
 }
 
-bool Endpoint::Far::take_arrivals(FarPeer* peer) {
+bool Far::take_arrivals(FarPeer* peer) {
   bool any = take_bytes(peer);
   for (int i = 0; i < kAtATime && peer->gone.load(std::memory_order_relaxed) == 0; ++i) {  // relaxed: we set it
     size_t bytes = 0;
@@ -64,7 +58,7 @@ bool Endpoint::Far::take_arrivals(FarPeer* peer) {
   return any;
 }
 
-Endpoint::Far::Taken Endpoint::Far::take(FarPeer* peer, const FarHeader& header, uint64_t bytes) {
+Far::Taken Far::take(FarPeer* peer, const FarHeader& header, uint64_t bytes) {
   const uint64_t data = header.kind == FarKind::kEager ? header.length : 0;
   if (data > kFarEager || bytes != sizeof header + data) return Taken::kNever;
   switch (header.kind) {
@@ -78,18 +72,18 @@ Endpoint::Far::Taken Endpoint::Far::take(FarPeer* peer, const FarHeader& header,
 }
 
 // Into the table, as endpoint.cc does with the inbox's messages, and in one row with them.
-Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader& header) {
+Far::Taken Far::take_message(FarPeer* peer, const FarHeader& header) {
   const bool is_eager = header.kind == FarKind::kEager;
   uintptr_t rest;
   if (!try_lock(of->draining_, &rest)) return Taken::kLater;
   Message*& spare = of->spare_;
-  if (!spare) spare = of->new_message();
+  if (!spare) spare = of->store_.new_message();
   Message* const message = spare;
   if (!message) {
     unlock(of->draining_, 0);
     return Taken::kLater;
   }
-  const auto sender = static_cast<uint16_t>(of->shape_.members + number_of(*peer));
+  const auto sender = static_cast<uint16_t>(of->areas_.shape.members + number_of(*peer));
   const uint64_t key = match_key(header.context, sender, header.tag);
   message->header = {key, header.length, is_eager ? Kind::kInline : Kind::kLong, 0, 0, header.send};
   message->sender = sender;
@@ -107,12 +101,12 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
       receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
       receive->peer = sender, receive->tag = header.tag, receive->length = header.length;
       place(receive, 0, data, std::min(header.length, receive->capacity));
-      of->finish(receive);
+      finish(receive, of->alone_);
       return Taken::kYes;
     }
     if (header.length <= kInCellBytes) {
       std::memcpy(message->bytes, data, header.length);
-    } else if (void* kept = of->new_parcel(header.length)) {
+    } else if (void* kept = of->store_.new_parcel(header.length)) {
       std::memcpy(kept, data, header.length);
       message->header.kind = Kind::kKept;
       message->header.address = reinterpret_cast<uintptr_t>(kept);
@@ -122,7 +116,7 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
     } else {  // the machine has no memory, and its holders cannot give it back
       unlock(of->draining_, 0);
       receive->error = -ENOMEM;
-      of->finish(receive);
+      finish(receive, of->alone_);
       return Taken::kYes;
     }
   }
@@ -132,19 +126,19 @@ Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader&
   unlock(of->draining_, 0);
   if (!first) return Taken::kYes;
   Request* const receive = first->receive;
-  if (of->deliver_long(receive, first)) of->finish(receive);
+  if (of->deliver_long(receive, first)) finish(receive, of->alone_);
   return Taken::kYes;
 }
 
 // Of one of our sends: its bytes are wanted, or it is received.
-Endpoint::Far::Taken Endpoint::Far::take_answer(FarPeer* peer, const FarHeader& header) {
+Far::Taken Far::take_answer(FarPeer* peer, const FarHeader& header) {
   FarSlot* slot = slot_of(header.send, number_of(*peer), true);
   Request* send = slot ? slot->request : nullptr;
   // relaxed: ours
   if (!send || send->stage.load(std::memory_order_relaxed) != Request::kAnnounced) return Taken::kNever;
   if (header.kind == FarKind::kFinish) {
     free_slot_named(header.send);
-    of->finish(send);
+    finish(send, of->alone_);
     return Taken::kYes;
   }
   if (header.length == 0 || header.length > send->length || header.part == 0) return Taken::kNever;
@@ -158,19 +152,19 @@ Endpoint::Far::Taken Endpoint::Far::take_answer(FarPeer* peer, const FarHeader& 
 }
 
 // So many bytes of one of our receives come next.
-Endpoint::Far::Taken Endpoint::Far::take_data(FarPeer* peer, const FarHeader& header) {
+Far::Taken Far::take_data(FarPeer* peer, const FarHeader& header) {
   FarSlot* slot = slot_of(header.receive, number_of(*peer), false);
   Request* receive = slot ? slot->request : nullptr;
   const uint64_t bytes = header.length;
   if (!receive || bytes == 0 || bytes > receive->wanted - receive->moved || (receive->unpack && bytes > kFarPackedPart))
     return Taken::kNever;
   const uint64_t taken = sizeof(FarIncoming) + (receive->unpack ? bytes : 0);
-  auto* in = static_cast<FarIncoming*>(of->new_parcel(taken));
+  auto* in = static_cast<FarIncoming*>(of->store_.new_parcel(taken));
   if (!in) return Taken::kLater;
   in->receive = receive, in->bytes = bytes, in->taken = taken;
   char* to = receive->unpack ? in->data() : static_cast<char*>(receive->buffer) + receive->moved;
   if (carrier.receive(carrier.rails, &in->rail, number_of(*peer), to, bytes) != 0) {
-    of->free_parcel(in, taken);
+    of->store_.free_parcel(in, taken);
     return Taken::kNever;
   }
   receive->moved += bytes;
@@ -179,7 +173,7 @@ Endpoint::Far::Taken Endpoint::Far::take_data(FarPeer* peer, const FarHeader& he
 }
 
 // In the order in which they were sent, as unpacking needs.
-bool Endpoint::Far::take_bytes(FarPeer* peer) {
+bool Far::take_bytes(FarPeer* peer) {
   bool any = false;
   while (FarIncoming* in = peer->first_incoming) {
     size_t bytes = 0;
@@ -194,10 +188,10 @@ bool Endpoint::Far::take_bytes(FarPeer* peer) {
     Request* receive = in->receive;
     if (receive->unpack) place(receive, receive->arrived, in->data(), bytes);
     receive->arrived += bytes;
-    of->free_parcel(in, in->taken);
+    of->store_.free_parcel(in, in->taken);
     if (receive->arrived != receive->wanted) continue;
     free_slot_named(receive->slot);
-    of->finish(receive);
+    finish(receive, of->alone_);
   }
   return any;
 }

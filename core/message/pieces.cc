@@ -33,12 +33,12 @@ constexpr uint64_t kLeastPiece = 8 * 1024, kPieceStep = 4096;
 
 uint64_t Endpoint::part_of(uint64_t length) const {
   const uint64_t quarter = length / 4 / kPieceStep * kPieceStep;
-  return std::min<uint64_t>(std::max(quarter, kLeastPiece), shape_.piece_bytes);
+  return std::min<uint64_t>(std::max(quarter, kLeastPiece), areas_.shape.piece_bytes);
 }
 
 // The data do not come by themselves: the sender is told where they belong.
 void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
-  add(in_pieces_, 1);
+  add(in_pieces_, 1, alone_);
   receive->moved = 0;
   receive->wanted = bytes;
   Header& header = message->header;
@@ -76,15 +76,15 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
     if (send->packet == kNoPacket) {
       send->packet = pieces_.take();
       if (send->packet == kNoPacket) break;
-      fetch(send, send->moved, area(me_).pieces + uint64_t{send->packet} * shape_.piece_bytes, bytes);
+      fetch(send, send->moved, areas_.of(areas_.me).pieces + uint64_t{send->packet} * areas_.shape.piece_bytes, bytes);
     }
     uint64_t position = 0;
-    InboxCell* cell = inbox.claim(me_, &position);
+    InboxCell* cell = inbox.claim(areas_.me, &position);
     if (!cell) break;
     pieces_.hand_to(send->packet, to);
     const Header header{0, bytes, Kind::kPiece, send->packet, send->other, 0};
     std::memcpy(cell->payload, &header, sizeof header);
-    inbox.publish(cell, position, me_);
+    inbox.publish(cell, position, areas_.me);
     send->packet = kNoPacket;
     send->moved += bytes;
     any = true;
@@ -99,11 +99,11 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
 
 void Endpoint::take_piece(const Header& header, uint16_t sender) {
   auto* receive = reinterpret_cast<Request*>(header.address);
-  const Area theirs = area(sender);
-  place(receive, receive->moved, theirs.pieces + uint64_t{header.which} * shape_.piece_bytes, header.length);
+  const Area theirs = areas_.of(sender);
+  place(receive, receive->moved, theirs.pieces + uint64_t{header.which} * areas_.shape.piece_bytes, header.length);
   theirs.piece_returns.give_back(header.which);
   receive->moved += header.length;
-  if (receive->moved == receive->wanted) finish(receive);
+  if (receive->moved == receive->wanted) finish(receive, alone_);
 }
 
 }  // namespace smelt::message

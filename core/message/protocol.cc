@@ -23,33 +23,16 @@ MatchNode pattern_of(int32_t source, uint16_t context, int32_t tag, bool any_tag
 
 }  // namespace
 
-// Tells the waiter. It is the last thing that is done with a waiter, unless others must still complete.
-void signal(Waiter* waiter) {
-  // acq_rel: the last of several has all that the others have done
-  if (waiter->left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // acq_rel: the requests are complete
-  const uint32_t was = waiter->word.exchange(Waiter::kDone, std::memory_order_acq_rel);
-  if (was == Waiter::kAsleep) os::futex_wake_all(&waiter->word);
-}
-
-// Tells the receive of its message.
-void Endpoint::describe(Request* receive, const Header& header, uint16_t sender) {
-  receive->error = header.length > receive->capacity && !receive->holds ? -EMSGSIZE : 0;
-  receive->peer = sender;
-  receive->tag = tag_of(header);
-  receive->length = header.length;
-}
-
 // --- sending ---
 
 // A cell without a message. False: there is no room.
 bool Endpoint::put(uint16_t to, const Header& header) {
   uint64_t position = 0;
   const Inbox& inbox = queues_[to].inbox;
-  InboxCell* cell = inbox.claim(me_, &position);
+  InboxCell* cell = inbox.claim(areas_.me, &position);
   if (!cell) return false;
   std::memcpy(cell->payload, &header, sizeof header);
-  inbox.publish(cell, position, me_);
+  inbox.publish(cell, position, areas_.me);
   return true;
 }
 
@@ -61,14 +44,15 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   if (is_eager && request->packet == kNoPacket) {
     request->packet = pool_.take();
     if (request->packet == kNoPacket) return Announced::kNoRoom;
-    fetch(request, 0, area(me_).packets + uint64_t{request->packet} * shape_.packet_bytes, request->length);
+    fetch(request, 0, areas_.of(areas_.me).packets + uint64_t{request->packet} * areas_.shape.packet_bytes,
+          request->length);
   }
   uint64_t position = 0;
   const Inbox& inbox = queues_[request->peer].inbox;
-  InboxCell* cell = inbox.claim(me_, &position);
+  InboxCell* cell = inbox.claim(areas_.me, &position);
   if (!cell) return Announced::kNoRoom;
   auto* const header = new (cell->payload) Header;
-  header->key = match_key(request->context, me_, request->tag);
+  header->key = match_key(request->context, areas_.me, request->tag);
   header->length = request->length;
   const bool answered = request->synchronous || (!is_inline && !is_eager);
   header->kind = is_eager ? Kind::kEager : !is_inline ? Kind::kLong : answered ? Kind::kInline : Kind::kShort;
@@ -83,7 +67,7 @@ Endpoint::Announced Endpoint::announce(Request* request) {
   request->packet = kNoPacket;
   // relaxed: the thread with the answer has it from the receiver, which has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
-  inbox.publish(cell, position, me_);
+  inbox.publish(cell, position, areas_.me);
   return answered ? Announced::kUnderWay : Announced::kComplete;
 }
 
@@ -97,14 +81,14 @@ Endpoint::Announced Endpoint::announce(Request* request) {
 void Endpoint::ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const {
   constexpr uint64_t kLine = 64;
   const uint64_t in_cell = kCellBytes - kCellPayload + kShortHeaderBytes + bytes;
-  if (in_cell >= 3 * kLine || !inbox.is_in_row(position, me_)) return;
+  if (in_cell >= 3 * kLine || !inbox.is_in_row(position, areas_.me)) return;
   const char* const cell = reinterpret_cast<const char*>(inbox.cell_at(position + 1));
   if (in_cell <= kLine) prefetch_to_write(cell);
   for (uint64_t at = kLine; at < in_cell; at += kLine) prefetch_to_write(cell + at);
 }
 
 bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
-  if (to >= shape_.members || bytes > eager_bytes_) return false;
+  if (to >= areas_.shape.members || bytes > eager_bytes_) return false;
   const Queue& queue = queues_[to];
   // relaxed: this thread sees all that it has queued or heard of
   if (queue.sends_wait.load(std::memory_order_relaxed) != 0) return false;
@@ -113,10 +97,10 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
   if (!is_inline) {
     packet = pool_.take();
     if (packet == kNoPacket) return false;
-    copy_piece(area(me_).packets + uint64_t{packet} * shape_.packet_bytes, data, bytes);
+    copy_piece(areas_.of(areas_.me).packets + uint64_t{packet} * areas_.shape.packet_bytes, data, bytes);
   }
   uint64_t position = 0;
-  InboxCell* cell = queue.inbox.claim(me_, &position);
+  InboxCell* cell = queue.inbox.claim(areas_.me, &position);
   if (!cell) {
     if (!is_inline) pool_.give_back(packet);
     return false;
@@ -125,9 +109,9 @@ bool Endpoint::send_now(uint16_t to, uint16_t context, int32_t tag, const void* 
   char* const in_cell = cell->payload + kShortHeaderBytes;
   char* const room = bytes <= kInCellBytes || !is_inline ? in_cell : queue.inbox.body_to_write(position, bytes);
   new (cell->payload)
-      Header{match_key(context, me_, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
+      Header{match_key(context, areas_.me, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
   if (is_inline && bytes != 0) copy(room, data, bytes);
-  queue.inbox.publish(cell, position, me_);
+  queue.inbox.publish(cell, position, areas_.me);
   ask_ahead(queue.inbox, position, bytes);
   return true;
 }
@@ -147,7 +131,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   // relaxed, both: nobody else knows of it
   request->stage.store(Request::kBegun, std::memory_order_relaxed);
   request->state.store(Request::kPending, std::memory_order_relaxed);
-  if (to >= shape_.members) return far_->send(request, done);
+  if (to >= areas_.shape.members) return far_->send(request, done);
   Queue& queue = queues_[to];
   // relaxed: this thread sees all that it has queued or heard of
   const Announced how = queue.sends_wait.load(std::memory_order_relaxed) == 0 ? announce(request) : Announced::kNoRoom;
@@ -158,7 +142,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
   push_back(&queue.first, &queue.last, request);
   note(&queue);
   unlock(queue.lock, 0);
-  add(deferred_, 1);
+  add(deferred_, 1, alone_);
   return 0;
 }
 
@@ -166,7 +150,7 @@ int Endpoint::send(Request* request, uint16_t to, uint16_t context, int32_t tag,
 void Endpoint::reply(Message* message) {
   const uint16_t to = message->sender;
   if (put(to, message->header)) {
-    free_message(message);
+    store_.free_message(message);
     return;
   }
   Queue& queue = queues_[to];
@@ -190,7 +174,7 @@ void Endpoint::begin_receive(Request* request, void* buffer, uint64_t capacity) 
 
 int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
                       uint64_t capacity, bool* done) {
-  if (source >= static_cast<int32_t>(shape_.members)) {
+  if (source >= static_cast<int32_t>(areas_.shape.members)) {
     if (source >= static_cast<int32_t>(members_)) return -EINVAL;
     far_->wake();
   }
@@ -206,14 +190,14 @@ int Endpoint::receive(Request* request, int32_t source, uint16_t context, int32_
 
 // With a message that had come before it. True: it is complete.
 bool Endpoint::met(Request* receive, Message* message) {
-  add(asked_for_, 1);
+  add(asked_for_, 1, alone_);
   if (receive->holds) {
     receive->held = message;
     describe(receive, message->header, message->sender);
   } else if (message->header.kind == Kind::kLong) {
     if (!deliver_long(receive, message)) return false;
   } else if (!deliver(receive, message)) {
-    free_message(message);
+    store_.free_message(message);
   }
   end(receive);
   return true;
@@ -230,7 +214,7 @@ void Endpoint::receive_held(Request* request, Request* holder, void* buffer, uin
   if (message->header.kind == Kind::kLong)
     is_complete = deliver_long(request, message);
   else if (!deliver(request, message))
-    free_message(message);
+    store_.free_message(message);
   if (is_complete) end(request);
   if (done) *done = is_complete;
 }
@@ -250,12 +234,12 @@ bool Endpoint::probe(int32_t source, uint16_t context, int32_t tag, bool any_tag
 bool Endpoint::cancel(Request* receive) {
   if (receive->is_send || test(receive) || !table_.cancel(&receive->node)) return false;
   receive->error = -ECANCELED;
-  finish(receive, true);  // another thread may wait for it
+  finish(receive, alone_, true);  // another thread may wait for it
   return true;
 }
 
 void Endpoint::forget(uint16_t context) {
-  for (uint32_t i = 0; i < shape_.cells && progress(); ++i) {
+  for (uint32_t i = 0; i < areas_.shape.cells && progress(); ++i) {
   }
   // Most have nothing of anybody's. Under the lock all that has come has been counted; where somebody has it, perhaps
   // we ourselves further up, we look.
@@ -270,10 +254,10 @@ void Endpoint::forget(uint16_t context) {
   for (MatchMessage *node = table_.take_messages(context), *after; node; node = after) {
     after = node->after;
     auto* message = reinterpret_cast<Message*>(node);
-    add(asked_for_, 1);
+    add(asked_for_, 1, alone_);
     message->header.answer = 0;
     if (message->header.kind != Kind::kLong) deliver(&nobody, message);
-    free_message(message);
+    store_.free_message(message);
   }
 }
 
@@ -286,15 +270,15 @@ bool Endpoint::deliver(Request* receive, Message* message) {
   if (header.kind == Kind::kInline) {
     place(receive, 0, message->bytes, bytes);
   } else if (header.kind == Kind::kEager) {
-    const Area theirs = area(message->sender);
-    place(receive, 0, theirs.packets + uint64_t{header.which} * shape_.packet_bytes, bytes);
+    const Area theirs = areas_.of(message->sender);
+    place(receive, 0, theirs.packets + uint64_t{header.which} * areas_.shape.packet_bytes, bytes);
     theirs.returns.give_back(header.which);
     // relaxed: see take_in()
-    add(held_[message->sender], ~0u);
+    add(held_[message->sender], ~0u, alone_);
   } else {
     void* kept = reinterpret_cast<void*>(header.address);
     place(receive, 0, kept, bytes);
-    free_parcel(kept, header.length);
+    store_.free_parcel(kept, header.length);
   }
   if (header.answer == 0) return false;
   message->header.kind = Kind::kFinish;
@@ -304,7 +288,7 @@ bool Endpoint::deliver(Request* receive, Message* message) {
 
 // The same of one whose data are with the sender. The message is ours. True: the receive has them; false: they come.
 bool Endpoint::deliver_long(Request* receive, Message* message) {
-  if (message->sender >= shape_.members) return far_->receive(receive, message);
+  if (message->sender >= areas_.shape.members) return far_->receive(receive, message);
   Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
   describe(receive, message->header, message->sender);
@@ -314,7 +298,7 @@ bool Endpoint::deliver_long(Request* receive, Message* message) {
     return false;
   }
   if (refused) receive->error = -EPIPE;
-  add(single_copies_, 1);
+  add(single_copies_, 1, alone_);
   header.kind = Kind::kFinish;
   reply(message);
   return true;
@@ -326,8 +310,8 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
   const Header& header = message.header;
   // relaxed: it may as well be refused again
   const bool may = single_copy_.load(std::memory_order_relaxed) && header.length >= single_copy_bytes_;
-  if (header.address == 0 || (!may && message.sender != me_)) return -ENOTSUP;
-  const int32_t process = area(message.sender).member->process;
+  if (header.address == 0 || (!may && message.sender != areas_.me)) return -ENOTSUP;
+  const int32_t process = areas_.line_of(message.sender).process;
   if (process == process_) {
     place(receive, 0, reinterpret_cast<const void*>(header.address), bytes);
     return 0;
@@ -339,7 +323,7 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     return refused;
   }
   constexpr uint64_t kAtATime = 16 * 1024;
-  void* parcel = new_parcel(kAtATime);
+  void* parcel = store_.new_parcel(kAtATime);
   if (!parcel) return -ENOMEM;
   int refused = 0;
   uint64_t at = 0;
@@ -349,7 +333,7 @@ int Endpoint::read_whole(Request* receive, const Message& message, uint64_t byte
     if (refused) break;
     place(receive, at, parcel, part);
   }
-  free_parcel(parcel, kAtATime);
+  store_.free_parcel(parcel, kAtATime);
   if (refused && at != 0) receive->error = -EIO, refused = 0;  // nobody can take back unpacked bytes
   return refused;
 }
