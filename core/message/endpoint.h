@@ -22,19 +22,28 @@
 //
 // Any thread may call anything at any time, but a request belongs to one thread at a time: it lives, and its buffer,
 // until it is complete. A thread that calls progress() does everybody's work; one thread empties the inbox, the others
-// return. Of those that wait one polls, the others sleep (waiters.h).
+// return. Of those that wait one polls, the others sleep.
+//
+// The endpoint is a door. Behind it are five parts, each with state of its own that nobody else touches:
+//
+//     Waiters    which thread polls for all, which ones sleep       waiters.h    calls nobody
+//     Inflow     what comes: the inbox, matching, delivery          inflow.h     calls Outbox, Liveness, Store
+//     Outbox     what leaves: sends, answers, what waits for room   outbox.h     calls Store
+//     Liveness   which members have died                            liveness.h   calls nobody
+//     Store      memory for messages that wait in this process      store.h      calls nobody
+//
+// What needs several of them is the endpoint's own: progress(), waiting (wait.cc), and the end of requests whose other
+// side has died (abandon.cc). Members on other machines have a part of their own beside them (far.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/object.h"
 #include "message/area.h"
 #include "message/counters.h"
-#include "message/inbox.h"
+#include "message/inflow.h"
 #include "message/liveness.h"
-#include "message/match.h"
-#include "message/packet_pool.h"
+#include "message/outbox.h"
 #include "message/request.h"
 #include "message/store.h"
 #include "message/waiters.h"
@@ -42,13 +51,6 @@
 struct smelt_endpoint_carrier;
 
 namespace smelt::message {
-
-// A message as probe() tells of it.
-struct Seen {
-  uint16_t sender;
-  int32_t tag;
-  uint64_t length;
-};
 
 class Far;
 
@@ -65,13 +67,13 @@ class Endpoint : public Object {
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
-  void set_single_copy(bool allowed);  // as open() says
+  void set_single_copy(bool allowed) { inflow_.set_single_copy(allowed); }  // as open() says
   // One thread at a time calls, and the caller sees to the order (lock_bit.h). Before the first message.
   void set_alone(bool alone);
   // Are there more members than CPUs for them? (At first not.)
   void set_crowded(bool crowded) { crowded_ = crowded; }
   // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
-  void set_host(void (*progress)(void* argument), void* argument);
+  void set_host(void (*progress)(void* argument), void* argument) { host_ = progress, host_argument_ = argument; }
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
   // nobody else is within. 0, -EINVAL, -ENOMEM, or the carrier's error. Closed with the endpoint.
   int carry(const smelt_endpoint_carrier& carrier);
@@ -81,15 +83,23 @@ class Endpoint : public Object {
   // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
   // `synchronous`: it is not before the message has met its receive.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
-           bool synchronous = false, bool* done = nullptr);
+           bool synchronous = false, bool* done = nullptr) {
+    return outbox_.send(request, to, context, tag, data, bytes, synchronous, done);
+  }
   // A message of at most eager_bytes() to a member of this machine, which needs no request: at once, or not at all
   // (false).
-  bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);
+  bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
+    return outbox_.send_now(to, context, tag, data, bytes);
+  }
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-              uint64_t capacity, bool* done = nullptr);
+              uint64_t capacity, bool* done = nullptr) {
+    return inflow_.receive(request, source, context, tag, any_tag, buffer, capacity, done);
+  }
   // The message that `holder` has taken, which begins anew.
-  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
+  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr) {
+    inflow_.receive_held(request, holder, buffer, capacity, done);
+  }
   // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
   bool cancel(Request* receive);
   // The users of the context are through with it: its messages that have come, and that nobody has received, are lost.
@@ -99,7 +109,9 @@ class Endpoint : public Object {
   // been taken in? Asks the kernel for all members, unless it was asked just now.
   bool is_lost(int32_t source);
   // The message that such a receive would get now, if there is one. Makes no progress.
-  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
+  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
+    return inflow_.probe(source, context, tag, any_tag, seen);
+  }
 
   // Is it complete? Makes no progress.
   bool test(const Request* request) const { return request->is_complete(); }
@@ -112,77 +124,32 @@ class Endpoint : public Object {
   // Until at least `needed` of them are complete (at most `count`, which are all different). Returns how many are.
   uint32_t wait_for(Request* const* requests, uint32_t count, uint32_t needed);
 
-  const MatchTable& table() const { return table_; }
-  uint64_t eager_bytes() const { return eager_bytes_; }
+  const MatchTable& table() const { return inflow_.table(); }
+  uint64_t eager_bytes() const { return outbox_.eager_bytes(); }
   Counters counters() const;
 
  private:
-  friend class Far;
-  struct Queue;  // sends and replies that wait for room in one member's inbox
-  enum class Announced { kNoRoom, kUnderWay, kComplete };
-  Announced announce(Request* request);
-  void ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const;
-  static void begin_receive(Request* request, void* buffer, uint64_t capacity);
-  bool met(Request* receive, Message* message);
-  void note(Queue* queue);
-  enum class Taken { kNot, kUnasked, kAwaited };  // kNot: for want of memory, it stays where it is
-  Taken take_cell(const InboxCell& cell, uint16_t from, Message** first, Message** last);
-  enum class Claim { kNobodys, kOfOneAlive, kOfOneDead };
-  Claim pass_claimed();
-  void deliver_list(Message* first);
-  bool drain_some(uint32_t wanted);  // true: something was done
-  bool drain_all();                  // true: all that was there has been seen
-  bool launch();
-  bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
-  void left_unexpected();
-  bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
-  bool deliver(Request* receive, Message* message);
-  bool deliver_long(Request* receive, Message* message);
-  int read_whole(Request* receive, const Message& message, uint64_t bytes);
-  void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
-  uint64_t part_of(uint64_t length) const;
-  void grant(const Header& header, uint16_t to);
-  void take_piece(const Header& header, uint16_t sender);
-  void reply(Message* message);
-  bool put(uint16_t to, const Header& header);
-  bool keep(Message* message);
-  bool has_room(uint64_t bytes);
-  void look_for_dead(Request* const* requests, uint32_t count);
-  void abandon(Request* request);
-  void abandon_send(Request* send);
+  // wait.cc
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
   template <typename Lacking>
   void poll_while(const Lacking& lacking, Request* const* requests, uint32_t count);
   bool should_make_room();
   uint32_t rounds() const;
+  // abandon.cc
+  void look_for_dead(Request* const* requests, uint32_t count);
+  void abandon(Request* request);
+  void abandon_send(Request* send);
 
   Areas areas_;
-  bool alone_ = false, crowded_ = false;
   uint32_t members_ = 0;  // with those on other machines
-  Far* far_ = nullptr;
-  uint32_t share_ = 0;   // of a sender's packets that we hold at most
-  int32_t process_ = 0;  // ours
-  uint64_t eager_bytes_ = 0, single_copy_bytes_ = 0;
+  bool alone_ = false, crowded_ = false;
+  Far* far_ = nullptr;  // nullptr: all members are on this machine
   void (*host_)(void*) = nullptr;
   void* host_argument_ = nullptr;
-  std::atomic<bool> single_copy_{false};
-  std::atomic<bool> expects_dead_{false};  // a cell may have been claimed by a member that has died since
-  MatchTable table_;
-  PacketPool pool_, pieces_;
-  Queue* queues_ = nullptr;                // [members]
-  std::atomic<uint32_t>* held_ = nullptr;  // [members] packets, with messages that nobody has asked for
-  alignas(64) std::atomic<uintptr_t> draining_{0};
-  InboxReader reader_;
-  uint64_t arrivals_ = 0;
-  Message* spare_ = nullptr;
-  void* spare_room_ = nullptr;  // for a body that nobody has asked for, of so many bytes
-  uint64_t spare_bytes_ = 0;
-  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; the drainer's to write
-  alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
-  alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0};
-  alignas(64) std::atomic<uint32_t> queues_waiting_{0};
   Store store_;
   Liveness liveness_;
+  Outbox outbox_;
+  Inflow inflow_;
   Waiters waiters_;
 };
 
