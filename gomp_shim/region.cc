@@ -315,32 +315,9 @@ void expect_new_pool() {
 
 bool take_position(Position& position) {
   const Block& block = block_of(position.word);
-  Region* region = block.region;
-  const bool master = smelt_gomp_next_region == &region->deeper;  // it opened this region and is inside it
-  if (REAL(omp_get_level)() != block.level) {
-    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
-    // have been entered at another level than the note says.
-    region->generation += master;
-    return false;
-  }
-  const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
-  const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  const uint64_t epoch = epoch_of(position.word, block);
-  position.word = nullptr;
-  if (master && size != block.size) {
-    region->learned_request = region->notes[&block - region->blocks].request;
-    region->learned_size = size;
-    ++region->generation;
-  }
-  if (!block.barrier || size != block.size) return false;
-  position.real_epoch = &region->real_epoch;
-  position.epoch = epoch;
-  position.barrier = block.barrier;
-  position.region = region;
-  position.thread = thread;
-  position.level = block.level;
-  note_cpu(*region, thread);
-  return true;
+  const bool is_master = smelt_gomp_next_region == &block.region->deeper;
+  return openmp::take_position(position, block, is_master,
+                               {REAL(omp_get_level), REAL(omp_get_thread_num), REAL(omp_get_num_threads)});
 }
 
 void missed_position() {

@@ -87,7 +87,6 @@ struct Note {
 // The word (tagged_word): a Block's address and the episode number. libgomp passes it on without looking at it,
 // GOMP_parallel_reductions excepted.
 inline const Block& block_of(void* word) { return *static_cast<const Block*>(address_in(word)); }
-inline uint64_t epoch_of(void* word, const Block& block) { return epoch_in(word, block.epoch); }
 
 // The settings that regions and tasks inherit.
 struct Icvs {

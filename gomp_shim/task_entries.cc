@@ -1,4 +1,4 @@
-// The entry points of libgomp that make tasks or wait for them: own_tasks.h.
+// Making tasks (own_tasks.h): GOMP_task, and what it does for other entry points. Waiting for them: task_waits.cc.
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -19,21 +19,6 @@ namespace smelt::gomp {
 namespace {
 
 constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
-
-// Is the calling thread in a body whose constructs are ours?
-bool is_ours_here(Position& position, const void* caller) {
-  return smelt_gomp_own_tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
-}
-
-// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is
-// made there at once, in tasks that we do not see, and has the groups.
-bool is_final(const Position& position) { return position.task && position.task->final; }
-
-// May the calling thread make tasks that are ours, till its next barrier?
-bool may_make_own(const Position& position) {
-  return smelt_gomp_own_tasks && position.barrier && is_eligible(position) && !position.tasks_are_libgomps &&
-         position.assumed == 0 && !is_final(position);
-}
 
 // Of flags that change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
 unsigned plain_flags = kUntied | kMergeable;
@@ -100,43 +85,6 @@ void count_created(Worker& worker) {
   worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-// The calling thread, in the body of its implicit task, is about to make the first explicit one of a region. False:
-// its tasks are libgomp's.
-bool begin_tasks(Position& position) {
-  if (!has_shell()) return false;
-  TaskTeam* const team = make_team(position);
-  if (!team) return false;
-  Worker& worker = team->workers[position.thread];
-  Task& task = worker.implicit;
-  task.runner = position.thread;
-  task.shell = shell();
-  // All children of earlier regions are over: the counts add up to none, whatever they are.
-  if (task.others.load(std::memory_order_relaxed) == 0) task.others.store(kRunning, std::memory_order_relaxed);
-  position.task = &task;
-  position.deque = &worker.deque;
-  note_unseen(position);
-  return true;
-}
-
-// The task whose body the calling thread runs; nullptr: no memory.
-Task* current(Position& position, TaskTeam& team) {
-  if (settle(position)) return position.task;
-  // It began as a jump to libgomp. No part of `created`: it runs within another's body, which is, or has not come to
-  // the barrier. That barrier is marked, so that its end is noticed there at the latest.
-  const uint32_t me = position.thread;
-  Worker& worker = team.workers[me];
-  Task* const around = position.task;
-  Task* const task = new_task(worker, me, around, {nullptr, nullptr, nullptr, 0, 0}, 0);
-  if (!task) return nullptr;
-  task->adopted = true;
-  task->runner = me;
-  task->shell = shell();
-  count_task(around, me);
-  mark_drained(position, worker);
-  position.unseen = false;
-  return position.task = task;
-}
-
 // GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
 // omp_depend_t}. False: some are not to be had here (omp_all_memory, which is no address, and kinds not known).
 template <typename Each>
@@ -164,12 +112,50 @@ bool each_dependence(void** list, Each each) {
   return true;
 }
 
-// Back when the task of that node, a child of the current one, has ended.
+}  // namespace
+
+bool is_ours_here(Position& position, const void* caller) {
+  return smelt_gomp_own_tasks && served(position, caller) && position.in_libgomp == 0 && is_eligible(position);
+}
+
+bool begin_tasks(Position& position) {
+  if (!has_shell()) return false;
+  TaskTeam* const team = make_team(position);
+  if (!team) return false;
+  Worker& worker = team->workers[position.thread];
+  Task& task = worker.implicit;
+  task.runner = position.thread;
+  task.shell = shell();
+  // All children of earlier regions are over: the counts add up to none, whatever they are.
+  if (task.others.load(std::memory_order_relaxed) == 0) task.others.store(kRunning, std::memory_order_relaxed);
+  position.task = &task;
+  position.deque = &worker.deque;
+  note_unseen(position);
+  return true;
+}
+
+Task* current(Position& position, TaskTeam& team) {
+  if (settle(position)) return position.task;
+  // It began as a jump to libgomp. No part of `created`: it runs within another's body, which is, or has not come to
+  // the barrier. That barrier is marked, so that its end is noticed there at the latest.
+  const uint32_t me = position.thread;
+  Worker& worker = team.workers[me];
+  Task* const around = position.task;
+  Task* const task = new_task(worker, me, around, {nullptr, nullptr, nullptr, 0, 0}, 0);
+  if (!task) return nullptr;
+  task->adopted = true;
+  task->runner = me;
+  task->shell = shell();
+  count_task(around, me);
+  mark_drained(position, worker);
+  position.unseen = false;
+  return position.task = task;
+}
+
 void wait_for_node(TaskTeam& team, Position& position, const DependNode& node) {
   help_until(team, position, *position.task, [&] { return is_closed(node); });
 }
 
-// Back when the children of the current task that the list depends on have ended. False: as each_dependence().
 bool wait_for_dependences(Position& position, void** list) {
   if (!position.task || !settle(position) || !position.task->children)
     return each_dependence(list, [](void*, Access) {});
@@ -179,6 +165,8 @@ bool wait_for_dependences(Position& position, void** list) {
                                       [&](const DependNode& node) { wait_for_node(team, position, node); });
   });
 }
+
+namespace {
 
 // A node for a child of `parent` with `count` dependences, and room for them in the parent's table. nullptr: no memory.
 DependNode* new_node(TaskTeam& team, uint32_t me, Task* parent, uint32_t count) {
@@ -310,50 +298,13 @@ void start_tasks() {
   smelt_gomp_own_tasks = own && find_shell();
 }
 
-void leave_tasks_to_libgomp(Position& position) {
-  if (!smelt_gomp_own_tasks || !position.barrier || position.in_libgomp != 0 || is_final(position)) return;
-  Task* task = position.task;
-  if (!task) {
-    position.tasks_are_libgomps = true;
-    return;
-  }
-  TaskTeam& team = *team_of(position);
-  bool whole = settle(position);
-  task = position.task;
-  // An undeferred one needs a Task to note what it opens. Without the memory for one, nothing is opened.
-  if (!whole && task->group) {
-    if (Task* const adopted = current(position, team)) {
-      task = adopted;
-      whole = true;
-    }
-  }
-  // libgomp knows nothing of ours: the tasks that it makes from now on must not wait for them.
-  if (whole && task->children)
-    task->children->wait_for_all([&](const DependNode& node) { wait_for_node(team, position, node); });
-  position.tasks_are_libgomps = true;
-  if (!whole || !task->group) return;
-  bool& opened = task->group->owner == task ? task->group->opened : task->opened;
-  if (opened) return;
-  opened = true;
-  REAL(GOMP_taskgroup_start)();
-}
-
 }  // namespace smelt::gomp
 
 using namespace smelt::gomp;
 
 bool smelt_gomp_own_tasks = false;
 
-// The function that the caller means, as STOCK; a jump where there is nothing to find out.
-#define STRAIGHT(name) \
-  (smelt_openmp_several || !smelt_real_##name ? STOCK(name) : reinterpret_cast<decltype(&::name)>(smelt_real_##name))
-
 namespace {
-
-// Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
-void alone_if_tasks_wait() {
-  if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
-}
 
 // libgomp would not fill in the bounds: at once, with arguments on the stack, where it has them, too.
 [[gnu::noinline]] void call_bounded(MakeCall c, const void* caller);
@@ -422,57 +373,6 @@ bool smelt::gomp::makes_own(Position& position, const void* caller) {
   return is_ours_here(position, caller) && may_make_own(position) && (position.task || begin_tasks(position));
 }
 
-void smelt::gomp::start_group(Position& position) {
-  if (position.tasks_are_libgomps) leave_tasks_to_libgomp(position);  // first: it may open one around this one
-  const bool begun =
-      position.groups_at_libgomp == 0 && !position.tasks_are_libgomps && (position.task || begin_tasks(position));
-  TaskTeam* const team = begun ? team_of(position) : nullptr;
-  Task* const task = begun ? current(position, *team) : nullptr;
-  Task* const block = task ? new_block(team->workers[position.thread], position.thread) : nullptr;
-  if (!block) {  // all tasks made inside are libgomp's, too
-    ++position.groups_at_libgomp;
-    position.tasks_are_libgomps = true;
-    return REAL(GOMP_taskgroup_start)();
-  }
-  task->group =
-      new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, 0, {0}, nullptr, nullptr};
-  note_unseen(position);
-}
-
-void smelt::gomp::end_group(Position& position) {
-  if (position.groups_at_libgomp > 0) {
-    --position.groups_at_libgomp;
-    const InLibgomp inside(position);
-    REAL(GOMP_taskgroup_end)();
-    return;
-  }
-  TaskTeam& team = *team_of(position);
-  settle(position);
-  Task& task = *position.task;
-  Group* const group = task.group;
-  help_until(team, position, task, [&] { return is_empty(*group); });
-  if (group->opened) {
-    const InLibgomp inside(position);
-    REAL(GOMP_taskgroup_end)();
-  }
-  if (group->arrays != 0) end_reductions(position);  // after libgomp's tasks, which look there
-  task.group = group->outer;
-  note_unseen(position);
-  put_back(team, group->block, position.thread);
-}
-
-void smelt::gomp::wait_for_children(Position& position, const void* caller) {
-  const bool ours = !smelt_openmp_several || is_ours(caller);
-  if (ours && settle(position)) {
-    const Task& task = *position.task;
-    help_until(*team_of(position), position, task, [&] { return open_children(task) == 0; });
-    if (!position.tasks_are_libgomps) return;
-  }
-  // Its children are libgomp's, or some are.
-  const InLibgomp inside(position, ours);
-  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
-}
-
 void smelt::gomp::make_task(const MakeCall& call, const void* caller) { make(call, caller); }
 
 extern "C" {
@@ -484,79 +384,6 @@ extern "C" {
 void smelt_gomp_GOMP_task(GompFunction function, void* data, void (*copy)(void*, void*), long size, long align,
                           bool deferred, unsigned flags, void** depend, int priority, void* detach) {
   make({{function, data, copy, size, align}, deferred, flags, depend, priority, detach}, __builtin_return_address(0));
-}
-
-// Does the body that the calling thread runs have children that are ours, or libgomp's beside them? Any other is an
-// undeferred one that has made none, or libgomp's.
-static bool may_have_children(const Position& position) {
-  const Task* const task = position.task;
-  return task && (task->shell == shell() || task->adopted || position.tasks_are_libgomps);
-}
-
-[[gnu::noinline]] static void wait_otherwise(Position& position, const void* caller) {
-  if (may_have_children(position)) return wait_for_children(position, caller);
-  alone_if_tasks_wait();
-  reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
-}
-
-void GOMP_taskwait(void) {
-  Position& position = smelt_gomp_position;
-  // Acquire: pairs with start_regions(), for the slot.
-  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_ACQUIRE) || smelt_openmp_several || may_have_children(position))
-    return wait_otherwise(position, __builtin_return_address(0));
-  return reinterpret_cast<decltype(&::GOMP_taskwait)>(smelt_real_GOMP_taskwait)();
-}
-
-void GOMP_taskwait_depend(void** depend) {
-  Position& position = smelt_gomp_position;
-  alone_if_tasks_wait();
-  if (!is_ours_here(position, __builtin_return_address(0))) return STOCK(GOMP_taskwait_depend)(depend);
-  if (!wait_for_dependences(position, depend)) {
-    leave_tasks_to_libgomp(position);
-  } else if (!position.tasks_are_libgomps) {
-    return;
-  }
-  const InLibgomp inside(position);
-  REAL(GOMP_taskwait_depend)(depend);
-}
-
-void GOMP_taskgroup_start(void) {
-  Position& position = smelt_gomp_position;
-  if (position.barrier ? !is_eligible(position) : !position.word) return STRAIGHT(GOMP_taskgroup_start)();
-  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
-    return STOCK(GOMP_taskgroup_start)();
-  start_group(position);
-}
-
-void GOMP_taskgroup_end(void) {
-  Position& position = smelt_gomp_position;
-  alone_if_tasks_wait();
-  if (!position.barrier || !is_eligible(position)) return STRAIGHT(GOMP_taskgroup_end)();
-  if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
-    return STOCK(GOMP_taskgroup_end)();
-  end_group(position);
-}
-
-// The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.
-void GOMP_workshare_task_reduction_unregister(bool cancelled) {
-  Position& position = smelt_gomp_position;
-  smelt_gomp_alone();
-  const bool ours = is_ours_here(position, __builtin_return_address(0));
-  if (ours && position.task) run_own(*team_of(position), position);
-  const InLibgomp inside(position, ours);
-  STOCK(GOMP_workshare_task_reduction_unregister)(cancelled);
-}
-
-// Of a program built for tools (-fopenmp-ompt): without task reductions, nothing begins.
-void GOMP_scope_start_with_end(uintptr_t* reductions) {
-  if (reductions) smelt_gomp_leave();
-  STOCK(GOMP_scope_start_with_end)(reductions);
-}
-
-// Before constructs whose tasks are libgomp's, in the bodies of which it keeps what the tasks need.
-void smelt_gomp_leave(void) {
-  resolve();
-  if (smelt_gomp_own_tasks) smelt_gomp_mark();
 }
 
 }  // extern "C"

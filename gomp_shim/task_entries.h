@@ -1,7 +1,12 @@
-// Making tasks and taskgroups as GOMP_task and GOMP_taskgroup_start do, for other entry points: task_entries.cc.
+// Making tasks and taskgroups as GOMP_task and GOMP_taskgroup_start do, for other entry points: task_entries.cc,
+// task_waits.cc. And what these two ask each other.
 #pragma once
 
+#include "hot_team.h"
+#include "own_tasks.h"
 #include "region.h"
+#include "surplus.h"
+#include "task_pool.h"
 
 namespace smelt::gomp {
 
@@ -39,6 +44,35 @@ void end_group(Position& position);
 bool add_reductions(Position& position, uintptr_t* arrays);
 // That group's tasks are over.
 void end_reductions(Position& position);
+
+// Is the calling thread in a body whose constructs are ours?
+bool is_ours_here(Position& position, const void* caller);
+
+// In the body of a final task, or of one that is included in it and has no Task of its own: libgomp runs all that is
+// made there at once, in tasks that we do not see, and has the groups.
+inline bool is_final(const Position& position) { return position.task && position.task->final; }
+
+// May the calling thread make tasks that are ours, till its next barrier?
+inline bool may_make_own(const Position& position) {
+  return smelt_gomp_own_tasks && position.barrier && is_eligible(position) && !position.tasks_are_libgomps &&
+         position.assumed == 0 && !is_final(position);
+}
+
+// The calling thread, in the body of its implicit task, is about to make the first explicit one of a region. False:
+// its tasks are libgomp's.
+bool begin_tasks(Position& position);
+// The task whose body the calling thread runs; nullptr: no memory.
+Task* current(Position& position, TaskTeam& team);
+// Back when the task of that node, a child of the current one, has ended.
+void wait_for_node(TaskTeam& team, Position& position, const DependNode& node);
+// Back when the children of the current task that the list depends on have ended. False: some of the list is not to be
+// had here.
+bool wait_for_dependences(Position& position, void** list);
+
+// Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
+inline void alone_if_tasks_wait() {
+  if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
+}
 
 // GOMP_taskwait, by a thread that has made tasks in its region.
 void wait_for_children(Position& position, const void* caller);

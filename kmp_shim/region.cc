@@ -362,32 +362,9 @@ Region* outermost_region() { return outermost; }
 
 bool take_position(Position& at) {
   const Block& block = *static_cast<const Block*>(address_in(at.word));
-  Region* const region = block.region;
-  const bool master = next_region == &region->deeper;  // it opened this region and is inside it
-  if (REAL(omp_get_level)() != block.level) {
-    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
-    // have been entered at another level than the note says.
-    region->generation += master;
-    return false;
-  }
-  const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
-  const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  const uint64_t epoch = epoch_in(at.word, block.epoch);
-  at.word = nullptr;
-  if (master && size != block.size) {
-    region->learned_request = region->notes[&block - region->blocks].request;
-    region->learned_size = size;
-    ++region->generation;
-  }
-  if (!block.barrier || size != block.size) return false;
-  at.real_epoch = &region->real_epoch;
-  at.epoch = epoch;
-  at.barrier = block.barrier;
-  at.region = region;
-  at.thread = thread;
-  at.level = block.level;
-  note_cpu(*region, thread);
-  return true;
+  const bool is_master = next_region == &block.region->deeper;
+  return openmp::take_position(at, block, is_master,
+                               {REAL(omp_get_level), REAL(omp_get_thread_num), REAL(omp_get_num_threads)});
 }
 
 void missed_position() {

@@ -214,13 +214,17 @@ void give_packet(smelt_rails& rails, Packet* packet);
 bool post_receives(smelt_rails& rails, uint32_t rail);  // as many as there are to be; false: fewer, for now
 Peer* peer_of(const smelt_rails& rails, uint64_t instance);
 
-// --- send.cc
+// --- dispatch.cc
 void dispatch(smelt_rails& rails, Peer& peer);  // messages that have no way yet
-void pump(smelt_rails& rails, Peer& peer);      // packets of all its links
+// µs until all that the link's rail has to carry is sent; until so many bytes more of this link would be there
+double idle_us(const smelt_rails& rails, const Link& link);
+double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes);
+
+// --- send.cc
+void pump(smelt_rails& rails, Peer& peer);  // packets of all its links
 int post_control(smelt_rails& rails, Link& link, Kind kind, uint64_t number, uint32_t epoch);
 void finish(Request& request, int error);
 void forget_send(Peer& peer, Request& request);
-void predict(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split, bool* known);
 
 // --- receive.cc
 void take_data(smelt_rails& rails, Link& link, Packet* packet);

@@ -10,14 +10,10 @@
 #include <cerrno>
 #include <cstring>
 
-#include "context/seat.h"
+#include "context/direct.h"
 
 namespace smelt::context {
 namespace {
-
-void keep(char* to, const char* from, size_t bytes) {
-  if (to != from) std::memcpy(to, from, bytes);
-}
 
 struct GatherAlongTree {
   using How = Seat;
@@ -105,40 +101,16 @@ struct ExchangeAlongTree {
   }
 };
 
-template <bool to_root>
-struct RootedDirect {
-  using How = Seat;
-  static constexpr bool kSynchronises = false;
-  int at = 0;
-  uint32_t k = 0;
-  Address row;
-
-  bool step(Seat& seat, const Call& call) {
-    const uint32_t up = seat.way_to(call.root);
-    switch (at) {
-      case 0:
-        row = {to_root ? call.out : const_cast<char*>(call.in), call.bytes};
-        if (up != kNoEdge) {
-          SMELT_AWAIT(seat.receive(up, &row, sizeof row));
-          SMELT_AWAIT(row.bytes == call.bytes || seat.fail(-EMSGSIZE));
-        }
-        for (k = 0; k < seat.edge_count; ++k) {
-          if (k == up) continue;
-          SMELT_AWAIT(seat.send(k, &row, sizeof row));
-        }
-        if (to_root)
-          keep(row.at + seat.me * call.bytes, call.in, call.bytes);
-        else
-          keep(call.out, row.at + seat.me * call.bytes, call.bytes);
-        for (k = seat.edge_count; k-- > 0;) {
-          if (k == up) continue;
-          SMELT_AWAIT(seat.receive(k, nullptr, 0));
-        }
-        if (up != kNoEdge) {
-          SMELT_AWAIT(seat.send(up, nullptr, 0));
-        }
-    }
-    return true;
+struct GatherCopy {
+  static char* at_root(const Call& call) { return call.out; }
+  static void own_part(const Seat& seat, const Call& call, char* root) {
+    keep(root + seat.me * call.bytes, call.in, call.bytes);
+  }
+};
+struct ScatterCopy {
+  static char* at_root(const Call& call) { return const_cast<char*>(call.in); }
+  static void own_part(const Seat& seat, const Call& call, const char* root) {
+    keep(call.out, root + seat.me * call.bytes, call.bytes);
   }
 };
 
@@ -169,14 +141,14 @@ struct ExchangeDirect {
 
 void begin_gather(Seat& seat, const Call& call) {
   if (is_direct(seat, call.bytes))
-    begin<RootedDirect<true>>(seat, call);
+    begin<RootedDirect<GatherCopy>>(seat, call);
   else
     begin<GatherAlongTree>(seat, call);
 }
 
 void begin_scatter(Seat& seat, const Call& call) {
   if (is_direct(seat, call.bytes))
-    begin<RootedDirect<false>>(seat, call);
+    begin<RootedDirect<ScatterCopy>>(seat, call);
   else
     begin<ScatterAlongTree>(seat, call);
 }

@@ -5,10 +5,8 @@
 //   direct  (threads, long) only the address goes down the tree, and everybody copies from the root's memory at the
 //           same time; that all below have copied goes up again, and then the root may leave
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
-#include "context/seat.h"
+#include "context/direct.h"
 
 namespace smelt::context {
 namespace {
@@ -39,44 +37,16 @@ struct BroadcastPieces {
   }
 };
 
-struct BroadcastDirect {
-  using How = Seat;
-  static constexpr bool kSynchronises = false;
-  int at = 0;
-  uint32_t k = 0;
-  Address from;
-
-  bool step(Seat& seat, const Call& call) {
-    const uint32_t up = seat.way_to(call.root);
-    switch (at) {
-      case 0:
-        from = {call.out, call.bytes};
-        if (up != kNoEdge) {
-          SMELT_AWAIT(seat.receive(up, &from, sizeof from));
-          SMELT_AWAIT(from.bytes == call.bytes || seat.fail(-EMSGSIZE));
-        }
-        for (k = 0; k < seat.edge_count; ++k) {
-          if (k == up) continue;
-          SMELT_AWAIT(seat.send(k, &from, sizeof from));
-        }
-        if (up != kNoEdge) std::memcpy(call.out, from.at, call.bytes);
-        for (k = seat.edge_count; k-- > 0;) {
-          if (k == up) continue;
-          SMELT_AWAIT(seat.receive(k, nullptr, 0));
-        }
-        if (up != kNoEdge) {
-          SMELT_AWAIT(seat.send(up, nullptr, 0));
-        }
-    }
-    return true;
-  }
+struct BroadcastCopy {
+  static char* at_root(const Call& call) { return call.out; }
+  static void own_part(const Seat&, const Call& call, const char* root) { keep(call.out, root, call.bytes); }
 };
 
 }  // namespace
 
 void begin_broadcast(Seat& seat, const Call& call) {
   if (is_direct(seat, call.bytes) && seat.n > 1)
-    begin<BroadcastDirect>(seat, call);
+    begin<RootedDirect<BroadcastCopy>>(seat, call);
   else
     begin<BroadcastPieces>(seat, call);
 }

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "group/block_list.h"
 #include "group/describe.h"
 #include "group/single_copy.h"
 #include "group/started.h"
@@ -27,54 +28,15 @@
 namespace smelt {
 namespace {
 
-// How far a list has been gone through. Its end is followed by its beginning.
-struct Cursor {
-  size_t index = 0;
-  size_t offset = 0;  // in that block
-};
-
-struct List {
-  const smelt_block* blocks;  // ascending by peer
-  size_t count;
-
-  size_t first_from(uint32_t peer) const {
-    size_t i = 0;
-    while (i < count && blocks[i].peer < peer) ++i;
-    return i;
-  }
-  size_t bytes_of(uint32_t peer, size_t first) const {
-    size_t bytes = 0;
-    for (size_t i = first; i < count && blocks[i].peer == peer; ++i) bytes += blocks[i].bytes;
-    return bytes;
-  }
-  // The next `bytes` of it, in parts that lie in one piece.
-  template <typename Move>
-  void go(Cursor* cursor, size_t bytes, Move move) const {
-    while (bytes > 0) {
-      const smelt_block& block = blocks[cursor->index];
-      const size_t length = std::min(bytes, block.bytes - cursor->offset);
-      if (length > 0) move(static_cast<char*>(block.base) + cursor->offset, length);
-      bytes -= length, cursor->offset += length;
-      if (cursor->offset == block.bytes) *cursor = {cursor->index + 1 == count ? 0 : cursor->index + 1, 0};
-    }
-  }
-  void take(Cursor* cursor, size_t bytes, char* to) const {
-    go(cursor, bytes, [&](const char* from, size_t length) { copy_piece(to, from, length), to += length; });
-  }
-  void fill(Cursor* cursor, size_t bytes, const char* from) const {
-    go(cursor, bytes, [&](char* to, size_t length) { copy_piece(to, from, length), from += length; });
-  }
-};
-
 struct Lists {
-  List out, in;
+  BlockList out, in;
 };
 
 // False: we have not as much for ourselves as we expect.
 bool keep_own(const Lists& job, uint32_t me) {
   const size_t sent = job.out.first_from(me), received = job.in.first_from(me);
   const size_t bytes = job.out.bytes_of(me, sent), expected = job.in.bytes_of(me, received);
-  Cursor from{sent, 0}, to{received, 0};
+  BlockCursor from{sent, 0}, to{received, 0};
   job.out.go(&from, std::min(bytes, expected),
              [&](const char* part, size_t length) { job.in.fill(&to, length, part); });
   return bytes == expected;
@@ -104,7 +66,7 @@ static_assert(kInlineBytes <= UINT16_MAX);
 struct Incoming {
   uint64_t place[2];      // where it begins and ends in that stream: two entries of its table
   uint64_t expected;      // bytes
-  Cursor cursor;          // where it goes
+  BlockCursor cursor;     // where it goes
   uint64_t stream_bytes;  // with the table; 0: it is in the slot
 };
 
@@ -122,7 +84,7 @@ struct ExchangeAny : Machine {
   char* const room;
   const Lists job;
   StreamHeading mine{};
-  Cursor sent;                                       // in our list
+  BlockCursor sent;                                  // in our list
   uint64_t longest_stream = 0, longest_message = 0;  // of all that are long
   uint64_t k = 0, piece = 0;
   size_t begin = 0, end = 0;  // of the piece in each stream
@@ -251,7 +213,7 @@ struct ExchangeAny : Machine {
   }
   void tell_places(const Group& group) {
     const uint64_t* const table = Notes(group).table;
-    Cursor cursor = sent;
+    BlockCursor cursor = sent;
     for (uint32_t to = 0; to < group.n - 1; ++to) {
       MessagePlace place{0, table[to + 1] - table[to]};
       job.out.go(&cursor, place.bytes, [&](const char* part, size_t length) {
@@ -370,7 +332,7 @@ struct ExchangeAny : Machine {
   }
 };
 
-bool is_list(const Group& group, const List& list) {
+bool is_list(const Group& group, const BlockList& list) {
   if (!list.blocks && list.count > 0) return false;
   for (size_t i = 0; i < list.count; ++i)
     if (list.blocks[i].peer >= group.n || (i > 0 && list.blocks[i - 1].peer > list.blocks[i].peer)) return false;

@@ -22,110 +22,37 @@
 //
 // Any thread may call anything at any time, but a request belongs to one thread at a time: it lives, and its buffer,
 // until it is complete. A thread that calls progress() does everybody's work; one thread empties the inbox, the others
-// return. Of those that wait one polls, the others sleep (wait.cc).
+// return. Of those that wait one polls, the others sleep.
+//
+// The endpoint is a door. Behind it are five parts, each with state of its own that nobody else touches:
+//
+//     Waiters    which thread polls for all, which ones sleep       waiters.h    calls nobody
+//     Inflow     what comes: the inbox, matching, delivery          inflow.h     calls Outbox, Liveness, Store
+//     Outbox     what leaves: sends, answers, what waits for room   outbox.h     calls Store
+//     Liveness   which members have died                            liveness.h   calls nobody
+//     Store      memory for messages that wait in this process      store.h      calls nobody
+//
+// What needs several of them is the endpoint's own: progress(), waiting (wait.cc), and the end of requests whose other
+// side has died (abandon.cc). Members on other machines have a part of their own beside them (far.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 #include "base/object.h"
-#include "message/inbox.h"
-#include "message/match.h"
-#include "message/packet_pool.h"
+#include "message/area.h"
+#include "message/counters.h"
+#include "message/inflow.h"
+#include "message/liveness.h"
+#include "message/outbox.h"
+#include "message/request.h"
+#include "message/store.h"
+#include "message/waiters.h"
 
 struct smelt_endpoint_carrier;
 
 namespace smelt::message {
 
-inline constexpr uint32_t kHeaderBytes = 40;
-// Four lines of a cell with the words before them; longer ones are in its body.
-inline constexpr uint32_t kInCellBytes = 208, kInlineBytes = kBodyBytes;
-
-struct Shape {
-  uint16_t members;
-  uint32_t cells = 256;  // of an inbox; a power of two
-  uint32_t packets = 64;
-  uint32_t packet_bytes = 16384;  // a multiple of 64, at most 128 KiB
-  uint32_t pieces = 8;            // packets for messages that travel in pieces
-  uint32_t piece_bytes = 32768;   // a multiple of 64
-
-  uint64_t area_bytes() const;  // of one member, whole pages
-  uint64_t bytes() const;
-};
-
-// In the shared memory, one per member, written by it.
-struct alignas(kLineBytes) MemberLine {
-  int32_t process;
-  uint64_t started;
-  std::atomic<uint32_t> cpu;  // + 1: where it last waited in vain; 0: nowhere yet
-};
-
-// A message as probe() tells of it.
-struct Seen {
-  uint16_t sender;
-  int32_t tag;
-  uint64_t length;
-};
-
-struct Message;
-
-struct Request {
-  MatchNode node;  // of a receive. The first member
-  static constexpr uintptr_t kPending = 0, kComplete = 1;
-  std::atomic<uintptr_t> state{kComplete};  // or the Waiter that waits for it
-  // Valid when it is complete. 0; -EMSGSIZE: the message was longer than the buffer, whose end it does not have;
-  // -EPIPE: the other has died, -EIO: its memory could not be read to the end; -ECANCELED: by cancel().
-  int error = 0;
-  uint16_t peer = 0;    // receiver; of a receive, the message's sender
-  int32_t tag = 0;      // the message's
-  uint64_t length = 0;  // the message's
-
-  // Set before it begins, each nullptr or a function. They stay.
-  // It has been completed otherwise than within send(), receive(), receive_held() or cancel(): by a thread that makes
-  // progress, the last that is done to it. It may send and receive, and must not wait. (test() may have said so
-  // before.)
-  void (*completed)(Request* request) = nullptr;
-  // A receive's data, in place of being copied to the buffer; a send's that begins without `data`: bytes
-  // [at, at + bytes) of the message. Consecutive, one call at a time, from any thread; they must not call the endpoint.
-  void (*unpack)(Request* receive, uint64_t at, const void* data, uint64_t bytes) = nullptr;
-  void (*pack)(Request* send, uint64_t at, void* data, uint64_t bytes) = nullptr;
-  // A receive that only takes its message out of the others' way; receive_held() must follow.
-  bool holds = false;
-
-  // The endpoint's
-  enum Stage : uint8_t { kBegun, kAnnounced, kInPieces, kEnded };
-  std::atomic<Stage> stage{kBegun};
-  bool is_send = false;
-  bool synchronous = false;
-  uint16_t context = 0;
-  uint32_t packet = kNoPacket;  // that is filled, and not yet under way
-  const void* data = nullptr;
-  void* buffer = nullptr;
-  uint64_t capacity = 0;
-  uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
-  uint64_t other = 0;              // the receive's address, in its process; elsewhere: its slot (far.h)
-  uint64_t slot = 0, arrived = 0;  // to or from elsewhere: our slot; bytes of those that have moved
-  uint32_t part = 0;               // bytes at a time
-  Request* behind = nullptr;       // in the queue of its receiver
-  Message* held = nullptr;
-};
-
-// Of an endpoint, since it was opened. Relaxed: each is right, no two need be of the same moment.
-struct Counters {
-  uint64_t received_inline, received_eager, received_single_copy, received_pieces;  // messages, by how they came
-  uint64_t unexpected;          // of them: nobody had asked for them when they came
-  uint64_t longest_unexpected;  // most of those at a time
-  uint64_t wildcards;           // receives and probes that named no source or no tag
-  uint64_t switches;            // contexts that have begun to keep order for them (those that share a place: one)
-  uint64_t deferred;            // sends that have had to wait for room
-  uint64_t sleeps;              // of waiting threads
-  // messages received from other machines, by how they came
-  uint64_t far_eager, far_announced;
-};
-
-struct Header;
-struct Waiter;
+class Far;
 
 class Endpoint : public Object {
  public:
@@ -140,31 +67,39 @@ class Endpoint : public Object {
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
-  void set_single_copy(bool allowed);  // as open() says
+  void set_single_copy(bool allowed) { inflow_.set_single_copy(allowed); }  // as open() says
   // One thread at a time calls, and the caller sees to the order (lock_bit.h). Before the first message.
   void set_alone(bool alone);
   // Are there more members than CPUs for them? (At first not.)
   void set_crowded(bool crowded) { crowded_ = crowded; }
   // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
-  void set_host(void (*progress)(void* argument), void* argument);
+  void set_host(void (*progress)(void* argument), void* argument) { host_ = progress, host_argument_ = argument; }
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
   // nobody else is within. 0, -EINVAL, -ENOMEM, or the carrier's error. Closed with the endpoint.
   int carry(const smelt_endpoint_carrier& carrier);
   // How long a sleeper sleeps before it asks whether the others live; 0: until somebody wakes it. ns
-  void set_sleep(int64_t ns) { sleep_ns_ = ns; }
+  void set_sleep(int64_t ns) { waiters_.set_sleep(ns); }
 
   // 0, or -EINVAL, and then the request is not begun. `done`: is it complete? (Then `completed` is not called.)
   // `synchronous`: it is not before the message has met its receive.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
-           bool synchronous = false, bool* done = nullptr);
+           bool synchronous = false, bool* done = nullptr) {
+    return outbox_.send(request, to, context, tag, data, bytes, synchronous, done);
+  }
   // A message of at most eager_bytes() to a member of this machine, which needs no request: at once, or not at all
   // (false).
-  bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);
+  bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes) {
+    return outbox_.send_now(to, context, tag, data, bytes);
+  }
   // source < 0: of anybody. any_tag: of any tag of 0 and more; `tag` is then 0.
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
-              uint64_t capacity, bool* done = nullptr);
+              uint64_t capacity, bool* done = nullptr) {
+    return inflow_.receive(request, source, context, tag, any_tag, buffer, capacity, done);
+  }
   // The message that `holder` has taken, which begins anew.
-  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr);
+  void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done = nullptr) {
+    inflow_.receive_held(request, holder, buffer, capacity, done);
+  }
   // Takes back a receive that has not met its message: then it is complete, with -ECANCELED. False: it has met it.
   bool cancel(Request* receive);
   // The users of the context are through with it: its messages that have come, and that nobody has received, are lost.
@@ -174,13 +109,12 @@ class Endpoint : public Object {
   // been taken in? Asks the kernel for all members, unless it was asked just now.
   bool is_lost(int32_t source);
   // The message that such a receive would get now, if there is one. Makes no progress.
-  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen);
+  bool probe(int32_t source, uint16_t context, int32_t tag, bool any_tag, Seen* seen) {
+    return inflow_.probe(source, context, tag, any_tag, seen);
+  }
 
   // Is it complete? Makes no progress.
-  bool test(const Request* request) const {
-    // acquire: all that the completer did
-    return request->state.load(std::memory_order_acquire) == Request::kComplete;
-  }
+  bool test(const Request* request) const { return request->is_complete(); }
   // Empties the inbox, up to `wanted` messages that were waited for (from 1 on); sends what waited for room. True:
   // something was done, and there may be more.
   bool progress(uint32_t wanted = 1);
@@ -190,108 +124,33 @@ class Endpoint : public Object {
   // Until at least `needed` of them are complete (at most `count`, which are all different). Returns how many are.
   uint32_t wait_for(Request* const* requests, uint32_t count, uint32_t needed);
 
-  const MatchTable& table() const { return table_; }
-  uint64_t eager_bytes() const { return eager_bytes_; }
+  const MatchTable& table() const { return inflow_.table(); }
+  uint64_t eager_bytes() const { return outbox_.eager_bytes(); }
   Counters counters() const;
 
  private:
-  struct Far;    // members on other machines (far.h)
-  struct Queue;  // sends and replies that wait for room in one member's inbox
-  struct Area;
-  friend struct Shape;
-  static constexpr int kParcelSizes = 9;
-  static constexpr uint64_t kMostParcel = 128 * 1024;
-
-  Area area(uint16_t member) const;
-  enum class Announced { kNoRoom, kUnderWay, kComplete };
-  Announced announce(Request* request);
-  void ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const;
-  static void begin_receive(Request* request, void* buffer, uint64_t capacity);
-  bool met(Request* receive, Message* message);
-  void note(Queue* queue);
-  enum class Taken { kNot, kUnasked, kAwaited };  // kNot: for want of memory, it stays where it is
-  Taken take_cell(const InboxCell& cell, uint16_t from, Message** first, Message** last);
-  enum class Claim { kNobodys, kOfOneAlive, kOfOneDead };
-  Claim pass_claimed();
-  void deliver_list(Message* first);
-  bool drain_some(uint32_t wanted);  // true: something was done
-  bool drain_all();                  // true: all that was there has been seen
-  bool launch();
-  bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);
-  void left_unexpected();
-  bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
-  bool deliver(Request* receive, Message* message);
-  bool deliver_long(Request* receive, Message* message);
-  int read_whole(Request* receive, const Message& message, uint64_t bytes);
-  void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
-  uint64_t part_of(uint64_t length) const;
-  void grant(const Header& header, uint16_t to);
-  void take_piece(const Header& header, uint16_t sender);
-  void reply(Message* message);
-  bool put(uint16_t to, const Header& header);
-  static void describe(Request* receive, const Header& header, uint16_t sender);
-  static void end(Request* request);
-  void finish(Request* request, bool by_owner = false);
-  template <typename T>
-  void add(std::atomic<T>& counter, std::type_identity_t<T> by) const;
-  void* new_chunk();
-  Message* new_message();
-  void free_message(Message* message);
-  void* new_parcel(uint64_t bytes);  // at most kMostParcel
-  void free_parcel(void* parcel, uint64_t bytes);
-  bool keep(Message* message);
-  bool has_room(uint64_t bytes);
-  bool is_gone(uint16_t member) const;
-  bool are_gone(int32_t source) const;
-  void look_for_dead(Request* const* requests, uint32_t count);
-  void abandon(Request* request);
-  void abandon_send(Request* send);
+  // wait.cc
   void wait_on(Waiter* waiter, Request* const* requests, uint32_t count);
   template <typename Lacking>
   void poll_while(const Lacking& lacking, Request* const* requests, uint32_t count);
-  MemberLine& member(uint16_t number) const;
   bool should_make_room();
-  void hand_over();
   uint32_t rounds() const;
+  // abandon.cc
+  void look_for_dead(Request* const* requests, uint32_t count);
+  void abandon(Request* request);
+  void abandon_send(Request* send);
 
-  char* memory_ = nullptr;
-  Shape shape_{};
-  uint64_t area_bytes_ = 0;
-  uint16_t me_ = 0;
-  bool alone_ = false, crowded_ = false;
+  Areas areas_;
   uint32_t members_ = 0;  // with those on other machines
-  Far* far_ = nullptr;
-  uint32_t share_ = 0;  // of a sender's packets that we hold at most
-  int32_t process_ = 0;
-  uint64_t eager_bytes_ = 0, single_copy_bytes_ = 0;
-  int64_t sleep_ns_ = 100'000'000;
+  bool alone_ = false, crowded_ = false;
+  Far* far_ = nullptr;  // nullptr: all members are on this machine
   void (*host_)(void*) = nullptr;
   void* host_argument_ = nullptr;
-  std::atomic<bool> single_copy_{false}, somebody_gone_{false};
-  MatchTable table_;
-  PacketPool pool_, pieces_;
-  Queue* queues_ = nullptr;                // [members]
-  std::atomic<uint8_t>* gone_ = nullptr;   // [members]
-  std::atomic<uint32_t>* held_ = nullptr;  // [members] packets, with messages that nobody has asked for
-  alignas(64) std::atomic<uintptr_t> draining_{0};
-  InboxReader reader_;
-  uint64_t arrivals_ = 0;
-  Message* spare_ = nullptr;
-  void* spare_room_ = nullptr;  // for a body that nobody has asked for, of so many bytes
-  uint64_t spare_bytes_ = 0;
-  std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0};  // Counters; the drainer's to write
-  alignas(64) std::atomic<uint64_t> asked_for_{0};                           // of the unexpected: received since
-  alignas(64) std::atomic<uintptr_t> messages_lock_{0};
-  Message* messages_ = nullptr;                // free
-  struct Parcel* parcels_[kParcelSizes] = {};  // free
-  struct Chunk* chunks_ = nullptr;
-  alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0}, deferred_{0}, sleeps_{0};
-  alignas(64) std::atomic<uint32_t> queues_waiting_{0};
-  alignas(64) std::atomic<int64_t> asked_{0};  // ns: when the kernel was last asked for the dead
-  alignas(64) std::atomic<uintptr_t> polling_{0};
-  alignas(64) std::atomic<uintptr_t> sleepers_lock_{0};
-  Waiter* sleepers_ = nullptr;
-  std::atomic<uint32_t> threads_{0};  // that have waited here for long
+  Store store_;
+  Liveness liveness_;
+  Outbox outbox_;
+  Inflow inflow_;
+  Waiters waiters_;
 };
 
 }  // namespace smelt::message

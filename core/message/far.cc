@@ -1,142 +1,68 @@
-// To members on other machines: waiting sends are launched, sends that the carrier took over are retired. And peers
-// that are gone.
+// To members on other machines (far.h): sends and answers wait, and are launched; sends that the carrier is through
+// with are retired.
 #include "message/far.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include "base/object.h"
+#include "message/data.h"
 #include "message/lock_bit.h"
 
 namespace smelt::message {
 
 namespace {
 
-constexpr uint32_t kFirstSlots = 256;
 constexpr uint32_t kMostOutgoing = 64;  // sends of a peer that are with the carrier, which it may join into packets
 constexpr uint32_t kMostParts = 4;      // of them: of long messages
 constexpr uint64_t kBufferBytes = 64 * 1024;
 static_assert(sizeof(FarHeader) + kFarEager <= kBufferBytes);
 
-uint64_t name_of(uint32_t slot, uint32_t life) { return uint64_t{life} << 32 | slot; }
-
 }  // namespace
 
-int Endpoint::carry(const smelt_endpoint_carrier& carrier) {
-  if (far_ || carrier.peers == 0 || carrier.peers > SMELT_RAIL_PEERS || members_ + carrier.peers > UINT16_MAX ||
-      !carrier.rails || !carrier.send || !carrier.receive || !carrier.test || !carrier.look || !carrier.close)
-    return -EINVAL;
-  int error = 0;
-  Far* far = Far::open(this, carrier, &error);
-  if (!far) return error;
-  members_ += carrier.peers;
-  far_ = far;
-  return 0;
+bool Far::is_good(const smelt_endpoint_carrier& carrier) {
+  return carrier.peers != 0 && carrier.peers <= SMELT_RAIL_PEERS && carrier.rails && carrier.send && carrier.receive &&
+         carrier.test && carrier.look && carrier.close;
 }
 
-Endpoint::Far* Endpoint::Far::open(Endpoint* of, const smelt_endpoint_carrier& carrier, int* error) {
+Far* Far::open(const smelt_endpoint_carrier& carrier, uint16_t near, const Parts& parts, int* error) {
   Far* far = make_object<Far>(carrier.peers * sizeof(FarPeer) + alignof(FarPeer));
   *error = -ENOMEM;
   if (!far) return nullptr;
-  far->of = of, far->carrier = carrier;
-  far->peers = far->arena.make<FarPeer>(carrier.peers);
-  far->buffers = static_cast<char*>(os::map_pages(carrier.peers * kBufferBytes));
-  bool good = far->peers && far->buffers && far->has_free_slot();
+  far->parts_ = parts, far->carrier_ = carrier, far->near_ = near;
+  far->peers_ = far->arena.make<FarPeer>(carrier.peers);
+  far->buffers_ = static_cast<char*>(os::map_pages(carrier.peers * kBufferBytes));
+  bool good = far->peers_ && far->buffers_ && far->slots_.has_free();
   for (uint32_t i = 0; good && i < carrier.peers; ++i) {
-    FarPeer& peer = far->peers[i];
-    peer.buffer = far->buffers + i * kBufferBytes;
+    FarPeer& peer = far->peers_[i];
+    peer.buffer = far->buffers_ + i * kBufferBytes;
     *error = carrier.receive(carrier.rails, &peer.rail, i, peer.buffer, kBufferBytes);
     good = *error == 0;
   }
   if (good) return far;
-  far->carrier.close = nullptr;  // the rails are the host's
+  far->carrier_.close = nullptr;  // the rails are the host's
   far->close();
   return nullptr;
 }
 
-// Sends that nobody has launched are lost, and their owners may have gone. False: there is something to be told still.
-bool Endpoint::Far::forget_all(FarPeer* peer) {
-  peer->first = nullptr, peer->first_granted = nullptr;
-  for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
-  for (Message *reply = peer->first_reply, *next; reply; reply = next) {
-    next = reply->behind;
-    if (reply->header.kind != Kind::kGo) continue;
-    remove_from(&peer->first_reply, &peer->last_reply, reply);
-    of->free_message(reply);
-  }
-  return !peer->first_reply && !peer->first_outgoing;
-}
-
-// The messages given to the carrier go, and the peers' waiting senders are told that their messages were received, if
-// the peers take that within a second.
-void Endpoint::Far::close() {
+void Far::close() {
   constexpr int64_t kPatience = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
-  for (uint32_t i = 0; i < slot_count; ++i) slots[i].request = nullptr;  // for fail(), should a peer go just now
-  for (bool idle = !carrier.close; !idle && os::now_ns() - began < kPatience;) {
-    carrier.test(carrier.rails, &peers[0].rail, nullptr);
+  slots_.forget_all();  // for fail(), should a peer go just now
+  for (bool idle = !carrier_.close; !idle && os::now_ns() - began < kPatience;) {
+    carrier_.test(carrier_.rails, &peers_[0].rail, nullptr);
     idle = true;
-    for (uint32_t i = 0; i < carrier.peers; ++i) {
-      FarPeer& peer = peers[i];
+    for (uint32_t i = 0; i < carrier_.peers; ++i) {
+      FarPeer& peer = peers_[i];
       if (forget_all(&peer)) continue;
       retire(&peer);
       launch(&peer, nullptr, nullptr);
       idle = false;
     }
   }
-  if (carrier.close) carrier.close(carrier.rails);
-  if (buffers) os::unmap_pages(buffers, carrier.peers * kBufferBytes);
-  if (slots) os::unmap_pages(slots, slot_count * sizeof(FarSlot));
+  if (carrier_.close) carrier_.close(carrier_.rails);
+  if (buffers_) os::unmap_pages(buffers_, carrier_.peers * kBufferBytes);
+  slots_.close();
   free_object(this);
-}
-
-// --- who is meant ---
-
-bool Endpoint::Far::has_free_slot() {
-  if (free_slot != 0) return true;
-  const uint32_t count = slot_count == 0 ? kFirstSlots : 2 * slot_count;
-  auto* more = static_cast<FarSlot*>(os::map_pages(count * sizeof(FarSlot)));
-  if (!more) return false;
-  if (slots) {
-    std::memcpy(more, slots, slot_count * sizeof(FarSlot));
-    os::unmap_pages(slots, slot_count * sizeof(FarSlot));
-  }
-  for (uint32_t i = slot_count; i < count; ++i) {
-    more[i].life = 1;  // so no name is 0
-    more[i].next_free = free_slot;
-    free_slot = i + 1;
-  }
-  slots = more, slot_count = count;
-  return true;
-}
-
-uint64_t Endpoint::Far::new_slot(Request* request, uint32_t peer) {
-  const uint32_t at = free_slot - 1;
-  FarSlot& slot = slots[at];
-  free_slot = slot.next_free;
-  ++slots_taken;
-  slot.request = request, slot.peer = peer;
-  return name_of(at, slot.life);
-}
-
-void Endpoint::Far::free_slot_named(uint64_t name) {
-  const auto at = static_cast<uint32_t>(name);
-  FarSlot& slot = slots[at];
-  slot.request = nullptr;
-  if (++slot.life == 0) slot.life = 1;
-  slot.next_free = free_slot;
-  free_slot = at + 1;
-  --slots_taken;
-}
-
-FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) const {
-  const auto at = static_cast<uint32_t>(name);
-  if (at >= slot_count) return nullptr;
-  FarSlot& slot = slots[at];
-  return slot.request && name_of(at, slot.life) == name && slot.peer == peer && slot.request->is_send == is_send
-             ? &slot
-             : nullptr;
 }
 
 // --- what waits ---
@@ -144,10 +70,10 @@ FarSlot* Endpoint::Far::slot_of(uint64_t name, uint32_t peer, bool is_send) cons
 // Behind the others of its kind; all that wait are launched, unless another thread has the carrier. False: the peer is
 // gone.
 template <typename Waiting>
-bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
+bool Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done) {
   uintptr_t rest;
   // Before it is in the queue: then nobody else can complete it, and give it to the next one, before we look.
-  const bool is_ours = try_lock(busy, &rest);
+  const bool is_ours = try_lock(busy_, &rest);
   lock(peer->lock);
   // relaxed: under the lock
   const bool gone = peer->gone.load(std::memory_order_relaxed) != 0;
@@ -159,26 +85,26 @@ bool Endpoint::Far::put(FarPeer* peer, Waiting** first, Waiting** last, Waiting*
   unlock(peer->lock, 0);
   wake();
   if (!gone && is_ours) launch(peer, own, own_done);
-  if (is_ours) unlock(busy, 0);
+  if (is_ours) unlock(busy_, 0);
   return !gone;
 }
 
-int Endpoint::Far::send(Request* request, bool* done) {
+int Far::send(Request* request, bool* done) {
   FarPeer& peer = peer_of(request->peer);
   if (done) *done = false;
   return put(&peer, &peer.first, &peer.last, request, request, done) ? 0 : -EPIPE;
 }
 
-bool Endpoint::Far::reply(Message* message) {
+bool Far::reply(Message* message) {
   FarPeer& peer = peer_of(message->sender);
   if (put<Message>(&peer, &peer.first_reply, &peer.last_reply, message, nullptr, nullptr)) return true;
-  of->free_message(message);
+  parts_.store->free_message(message);
   return false;
 }
 
-FarOutgoing* Endpoint::Far::new_outgoing(uint64_t bytes) {
+FarOutgoing* Far::new_outgoing(uint64_t bytes) {
   const uint64_t taken = sizeof(FarOutgoing) + bytes;
-  auto* out = static_cast<FarOutgoing*>(of->new_parcel(taken));
+  auto* out = static_cast<FarOutgoing*>(parts_.store->new_parcel(taken));
   if (!out) return nullptr;
   out->send = nullptr, out->is_part = false;
   out->taken = taken;
@@ -186,10 +112,10 @@ FarOutgoing* Endpoint::Far::new_outgoing(uint64_t bytes) {
 }
 
 // The carrier's from now on, unless it has failed.
-bool Endpoint::Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data, uint64_t bytes) {
-  const int error = carrier.send(carrier.rails, &out->rail, number_of(*peer), data, bytes);
-  if (error != 0 || (!out->is_part && carrier.look(&out->rail, nullptr) == 1)) {
-    of->free_parcel(out, out->taken);
+bool Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data, uint64_t bytes) {
+  const int error = carrier_.send(carrier_.rails, &out->rail, number_of(*peer), data, bytes);
+  if (error != 0 || (!out->is_part && carrier_.look(&out->rail, nullptr) == 1)) {
+    parts_.store->free_parcel(out, out->taken);
     return error == 0;
   }
   push_back(&peer->first_outgoing, &peer->last_outgoing, out);
@@ -199,7 +125,7 @@ bool Endpoint::Far::hand_over(FarPeer* peer, FarOutgoing* out, const void* data,
 }
 
 // A send of our own caller, `own`, is not told that it is complete: that is returned.
-bool Endpoint::Far::launch(FarPeer* peer, Request* own, bool* own_done) {
+bool Far::launch(FarPeer* peer, Request* own, bool* own_done) {
   bool any = false;
   for (bool more = true; more && !peer->gone.load(std::memory_order_relaxed); any |= more) {  // relaxed: we set it
     more = false;
@@ -221,16 +147,16 @@ bool Endpoint::Far::launch(FarPeer* peer, Request* own, bool* own_done) {
   return any;
 }
 
-bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done) {
+bool Far::launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done) {
   const bool is_eager = !send->synchronous && send->length <= kFarEager;
-  if (!is_eager && !has_free_slot()) return false;
+  if (!is_eager && !slots_.has_free()) return false;
   FarOutgoing* out = new_outgoing(is_eager ? send->length : 0);
   if (!out) return false;
   out->header = {is_eager ? FarKind::kEager : FarKind::kAnnounce, send->context, 0, send->tag, 0, send->length, 0, 0};
   if (is_eager) {
     fetch(send, 0, out->data(), send->length);
   } else {
-    out->header.send = send->slot = new_slot(send, number_of(*peer));
+    out->header.send = send->slot = slots_.name(send, number_of(*peer));
     // relaxed: only the holder of the carrier looks
     send->stage.store(Request::kAnnounced, std::memory_order_relaxed);
   }
@@ -242,38 +168,38 @@ bool Endpoint::Far::launch_send(FarPeer* peer, Request* send, Request* own, bool
     if (own_done) *own_done = true;
     end(send);
   } else if (is_eager) {
-    of->finish(send);
+    finish(send, alone_);
   }
   if (!handed_over) fail(peer);
   return true;
 }
 
-bool Endpoint::Far::launch_reply(FarPeer* peer, Message* message) {
+bool Far::launch_reply(FarPeer* peer, Message* message) {
   const Header& header = message->header;
   Request* receive = header.kind == Kind::kGo ? message->receive : nullptr;
-  if (receive && !has_free_slot()) return false;
+  if (receive && !slots_.has_free()) return false;
   FarOutgoing* out = new_outgoing(0);
   if (!out) return false;
   out->header = {receive ? FarKind::kGo : FarKind::kFinish, 0, 0, 0, 0, header.length, header.answer, 0};
   if (receive) {
     out->header.part = receive->unpack ? kFarPackedPart : kFarPart;
-    out->header.receive = receive->slot = new_slot(receive, number_of(*peer));
+    out->header.receive = receive->slot = slots_.name(receive, number_of(*peer));
   }
   lock(peer->lock);
   peer->first_reply = message->behind;
   unlock(peer->lock, 0);
-  of->free_message(message);
+  parts_.store->free_message(message);
   if (!hand_over(peer, out, &out->header, sizeof out->header)) fail(peer);
   return true;
 }
 
 // The next bytes of the send whose turn it is, behind the word that says whose they are.
-bool Endpoint::Far::launch_part(FarPeer* peer) {
+bool Far::launch_part(FarPeer* peer) {
   Request* send = peer->first_granted;
   const uint64_t bytes = std::min<uint64_t>(send->wanted - send->moved, send->part);
   FarOutgoing *word = new_outgoing(0), *part = word ? new_outgoing(send->data ? 0 : bytes) : nullptr;
   if (!part) {
-    if (word) of->free_parcel(word, word->taken);
+    if (word) parts_.store->free_parcel(word, word->taken);
     return false;
   }
   word->header = {FarKind::kData, 0, 0, 0, 0, bytes, 0, send->other};
@@ -284,7 +210,7 @@ bool Endpoint::Far::launch_part(FarPeer* peer) {
   peer->first_granted = send->behind;
   if (send->moved < send->wanted) push_back(&peer->first_granted, &peer->last_granted, send);
   if (!hand_over(peer, word, &word->header, sizeof word->header)) {
-    of->free_parcel(part, part->taken);
+    parts_.store->free_parcel(part, part->taken);
     fail(peer);
   } else if (!hand_over(peer, part, data, bytes)) {
     fail(peer);
@@ -293,11 +219,11 @@ bool Endpoint::Far::launch_part(FarPeer* peer) {
 }
 
 // Ends the sends that the carrier is through with.
-bool Endpoint::Far::retire(FarPeer* peer) {
+bool Far::retire(FarPeer* peer) {
   bool any = false, failed = false;
   for (FarOutgoing *out = peer->first_outgoing, *next; out; out = next) {
     next = out->behind;
-    const int result = carrier.look(&out->rail, nullptr);
+    const int result = carrier_.look(&out->rail, nullptr);
     if (result == 0) continue;
     any = true;
     failed |= result < 0;
@@ -306,112 +232,41 @@ bool Endpoint::Far::retire(FarPeer* peer) {
     if (out->is_part) --peer->parts;
     Request* send = out->send;
     const uint64_t bytes = out->bytes;
-    of->free_parcel(out, out->taken);
+    parts_.store->free_parcel(out, out->taken);
     if (!send) continue;
     // relaxed: we set it
     if (peer->gone.load(std::memory_order_relaxed) != 0) {
       end_if_not_carried(peer, send);
     } else if (result > 0 && (send->arrived += bytes) == send->wanted) {
-      free_slot_named(send->slot);
-      of->finish(send);
+      slots_.free(send->slot);
+      finish(send, alone_);
     }
   }
   if (failed) fail(peer);
   return any;
 }
 
-// --- the end of a peer ---
+// --- progress ---
 
-void Endpoint::Far::fail(FarPeer* peer) {
-  lock(peer->lock);
-  // relaxed: under the lock
-  const bool was_gone = peer->gone.exchange(1, std::memory_order_relaxed) != 0;
-  Request* send = peer->first;
-  Message* reply = peer->first_reply;
-  peer->first = nullptr, peer->first_reply = nullptr;
-  unlock(peer->lock, 0);
-  if (was_gone) return;
-  // relaxed: a hint. They do not die twice.
-  of->somebody_gone_.store(true, std::memory_order_relaxed);
-  const auto end_it = [this](Request* request) {
-    request->error = -EPIPE;
-    of->finish(request);
-  };
-  peer->first_granted = nullptr;
-  while (send) {
-    Request* next = send->behind;
-    end_it(send);
-    send = next;
-  }
-  while (reply) {
-    Message* next = reply->behind;
-    Request* receive = reply->header.kind == Kind::kGo ? reply->receive : nullptr;
-    of->free_message(reply);
-    if (receive) end_it(receive);
-    reply = next;
-  }
-  for (uint32_t i = 0; i < slot_count; ++i) {
-    Request* request = slots[i].request;
-    if (request && slots[i].peer == number_of(*peer)) end_if_not_carried(peer, request);
-  }
-}
-
-// A peer whose words make no sense may send and take bytes all the same: those that the carrier has in hand are read
-// from and written to the program's memory, which is the program's own again only when the carrier is through.
-bool Endpoint::Far::is_carried(const FarPeer& peer, const Request* request) const {
-  for (const FarOutgoing* out = peer.first_outgoing; out && request->is_send && request->data; out = out->behind)
-    if (out->send == request && carrier.look(&out->rail, nullptr) == 0) return true;
-  for (const FarIncoming* in = peer.first_incoming; in && !request->is_send && !request->unpack; in = in->behind)
-    if (in->receive == request && carrier.look(&in->rail, nullptr) == 0) return true;
-  return false;
-}
-
-// Of a peer that is gone.
-void Endpoint::Far::end_if_not_carried(FarPeer* peer, Request* request) {
-  if (is_carried(*peer, request)) return;  // retire() and drop_bytes() come back to it
-  for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind)
-    if (out->send == request) out->send = nullptr;
-  for (FarIncoming* in = peer->first_incoming; in; in = in->behind)
-    if (in->receive == request) in->receive = nullptr;
-  free_slot_named(request->slot);
-  request->error = -EPIPE;
-  of->finish(request);
-}
-
-// Bytes that were to come from a peer that is gone.
-bool Endpoint::Far::drop_bytes(FarPeer* peer) {
-  bool any = false;
-  for (FarIncoming* in = peer->first_incoming, *next; in; in = next) {
-    next = in->behind;
-    if (carrier.look(&in->rail, nullptr) == 0) continue;
-    any = true;
-    remove_from(&peer->first_incoming, &peer->last_incoming, in);
-    Request* receive = in->receive;
-    of->free_parcel(in, in->taken);
-    if (receive) end_if_not_carried(peer, receive);
-  }
-  return any;
-}
-
-bool Endpoint::Far::progress(bool at_leisure, bool near) {
+bool Far::progress(bool at_leisure, bool near) {
   constexpr uint32_t kTurns = 8;
   constexpr int64_t kPause = 20'000;  // ns
   // It takes the kernel, microseconds. A thread looks less often that is busy with this machine's members, or with
   // other things while nothing has come for long. relaxed, all: a pace
   if (!at_leisure && (near || !is_awake())) {
-    const uint32_t now_turn = turn.load(std::memory_order_relaxed) + 1;
-    turn.store(now_turn, std::memory_order_relaxed);
+    const uint32_t now_turn = turn_.load(std::memory_order_relaxed) + 1;
+    turn_.store(now_turn, std::memory_order_relaxed);
     if (now_turn % kTurns != 0) return false;
     const int64_t now = os::now_ns();
-    if (now - looked.load(std::memory_order_relaxed) < kPause) return false;
-    looked.store(now, std::memory_order_relaxed);
+    if (now - looked_.load(std::memory_order_relaxed) < kPause) return false;
+    looked_.store(now, std::memory_order_relaxed);
   }
   uintptr_t rest;
-  if (!try_lock(busy, &rest)) return false;
+  if (!try_lock(busy_, &rest)) return false;
   bool any = false;
-  carrier.test(carrier.rails, &peers[0].rail, nullptr);
-  for (uint32_t i = 0; i < carrier.peers; ++i) {
-    FarPeer& peer = peers[i];
+  carrier_.test(carrier_.rails, &peers_[0].rail, nullptr);
+  for (uint32_t i = 0; i < carrier_.peers; ++i) {
+    FarPeer& peer = peers_[i];
     if (peer.first_outgoing) any |= retire(&peer);
     if (peer.gone.load(std::memory_order_relaxed) != 0) {  // relaxed: we set it
       if (peer.first_incoming) any |= drop_bytes(&peer);
@@ -420,10 +275,10 @@ bool Endpoint::Far::progress(bool at_leisure, bool near) {
     any |= take_arrivals(&peer);
     any |= launch(&peer, nullptr, nullptr);
   }
-  const bool is_busy = any || slots_taken != 0;
-  unlock(busy, 0);
+  const bool is_busy = any || !slots_.is_empty();
+  unlock(busy_, 0);
   // relaxed, both: a pace
-  idle.store(is_busy ? 0 : std::min(idle.load(std::memory_order_relaxed), kAwake) + 1, std::memory_order_relaxed);
+  idle_.store(is_busy ? 0 : std::min(idle_.load(std::memory_order_relaxed), kAwake) + 1, std::memory_order_relaxed);
   return any;
 }
 

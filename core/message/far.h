@@ -21,8 +21,8 @@
 // Two kinds of locks. A peer's queue has one, held for a few instructions: anybody puts sends and answers there. The
 // carrier has one, as it is for one thread at a time; nobody ever waits for it. A thread that has put something into a
 // queue tries to get it and to launch what waits, and so does everybody's progress. Arrived messages go to the table
-// under the inbox's lock (endpoint.cc), which is tried, too: a thread that cannot have it leaves the message where it
-// is until the next turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
+// under the inbox's lock (Inflow::take_far), which is tried, too: a thread that cannot have it leaves the message where
+// it is until the next turn. So a completion that sends, or makes progress, cannot meet a lock of its own thread.
 //
 // A peer with which the carrier has failed, or whose words make no sense, is gone, like a member of this machine that
 // has died: requests under way to and from it end with -EPIPE, as soon as the carrier has none of them in hand.
@@ -30,10 +30,14 @@
 
 #include <smelt/endpoint.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
-#include "message/endpoint.h"
-#include "message/endpoint_internal.h"
+#include "base/object.h"
+#include "message/far_slots.h"
+#include "message/request.h"
+#include "message/store.h"
 
 namespace smelt::message {
 
@@ -79,12 +83,6 @@ struct FarIncoming {
   char* data() { return reinterpret_cast<char*>(this + 1); }
 };
 
-// A request under way to or from a peer, by its number: messages name it so.
-struct FarSlot {
-  Request* request;                // nullptr: free
-  uint32_t peer, life, next_free;  // + 1
-};
-
 struct FarPeer {
   // Anybody's, under the lock
   alignas(64) std::atomic<uintptr_t> lock;
@@ -101,27 +99,27 @@ struct FarPeer {
   smelt_rail_request rail;
 };
 
-struct Endpoint::Far : Object {
-  static constexpr uint32_t kAwake = 1000;  // looks in vain, until it is looked less often
+class Inflow;
+class Liveness;
 
-  Endpoint* of = nullptr;
-  smelt_endpoint_carrier carrier{};
-  FarPeer* peers = nullptr;
-  alignas(64) std::atomic<uintptr_t> busy{0};  // the lock of the carrier, and of everything here but the queues
-  FarSlot* slots = nullptr;
-  char* buffers = nullptr;
-  uint32_t slot_count = 0, free_slot = 0, slots_taken = 0;  // free_slot: + 1
-  // How often it is worth to look
-  alignas(64) std::atomic<uint32_t> idle{0}, turn{0};
-  std::atomic<int64_t> looked{0};
-  std::atomic<uint64_t> eager{0}, announced{0};  // received; written by the holder of the lock
+class Far : public Object {
+ public:
+  // The parts of the endpoint that it reaches: arrived messages go to `inflow`, failed peers are told to `liveness`.
+  struct Parts {
+    Store* store;
+    Liveness* liveness;
+    Inflow* inflow;
+  };
 
-  static Far* open(Endpoint* of, const smelt_endpoint_carrier& carrier, int* error);
+  static bool is_good(const smelt_endpoint_carrier& carrier);
+  // `near`: the members of this machine; the carrier's peers have the numbers from there on. nullptr: `error` says why.
+  static Far* open(const smelt_endpoint_carrier& carrier, uint16_t near, const Parts& parts, int* error);
+  // The messages given to the carrier go, and the peers' waiting senders are told that their messages were received, if
+  // the peers take that within a second.
   void close();
+  void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
 
   int send(Request* request, bool* done);
-  // Answers a message to its sender, by its header; the message is free afterwards. False: the sender is gone.
-  bool reply(Message* message);
   // deliver_long() of one that was announced
   bool receive(Request* request, Message* message);
   // Takes in arrived messages and launches waiting ones. True: something was done. `at_leisure`: the caller has nothing
@@ -129,24 +127,24 @@ struct Endpoint::Far : Object {
   bool progress(bool at_leisure, bool near);
   void wake() {
     // relaxed: a pace
-    if (idle.load(std::memory_order_relaxed) != 0) idle.store(0, std::memory_order_relaxed);
+    if (idle_.load(std::memory_order_relaxed) != 0) idle_.store(0, std::memory_order_relaxed);
   }
   // relaxed: a pace
-  bool is_awake() const { return idle.load(std::memory_order_relaxed) < kAwake; }
+  bool is_awake() const { return idle_.load(std::memory_order_relaxed) < kAwake; }
   bool is_gone(uint16_t member) const {
     // relaxed: once and for all
-    return peers[member - of->shape_.members].gone.load(std::memory_order_relaxed) != 0;
+    return peers_[member - near_].gone.load(std::memory_order_relaxed) != 0;
   }
 
  private:
-  FarPeer& peer_of(uint16_t member) const { return peers[member - of->shape_.members]; }
-  uint32_t number_of(const FarPeer& peer) const { return static_cast<uint32_t>(&peer - peers); }
-  FarSlot* slot_of(uint64_t name, uint32_t peer, bool is_send) const;
-  bool has_free_slot();  // false: no memory
-  uint64_t new_slot(Request* request, uint32_t peer);
-  void free_slot_named(uint64_t name);
+  static constexpr uint32_t kAwake = 1000;  // looks in vain, until it is looked less often
+
+  FarPeer& peer_of(uint16_t member) const { return peers_[member - near_]; }
+  uint32_t number_of(const FarPeer& peer) const { return static_cast<uint32_t>(&peer - peers_); }
   template <typename Waiting>
   bool put(FarPeer* peer, Waiting** first, Waiting** last, Waiting* one, Request* own, bool* own_done);
+  // Answers a message to its sender, by its header; the message is free afterwards. False: the sender is gone.
+  bool reply(Message* message);
   FarOutgoing* new_outgoing(uint64_t bytes);
   bool hand_over(FarPeer* peer, FarOutgoing* outgoing, const void* data, uint64_t bytes);
   bool launch(FarPeer* peer, Request* own, bool* own_done);
@@ -154,6 +152,7 @@ struct Endpoint::Far : Object {
   bool launch_reply(FarPeer* peer, Message* message);
   bool launch_part(FarPeer* peer);
   bool retire(FarPeer* peer);
+  // far_gone.cc
   void fail(FarPeer* peer);
   bool is_carried(const FarPeer& peer, const Request* request) const;
   void end_if_not_carried(FarPeer* peer, Request* request);
@@ -168,6 +167,18 @@ struct Endpoint::Far : Object {
   Taken take_message(FarPeer* peer, const FarHeader& header);
   Taken take_answer(FarPeer* peer, const FarHeader& header);
   Taken take_data(FarPeer* peer, const FarHeader& header);
+
+  Parts parts_{};
+  smelt_endpoint_carrier carrier_{};
+  uint16_t near_ = 0;  // members of this machine
+  bool alone_ = false;
+  FarPeer* peers_ = nullptr;
+  char* buffers_ = nullptr;                     // one for each peer, for the next message from it
+  alignas(64) std::atomic<uintptr_t> busy_{0};  // the lock of the carrier, and of everything here but the queues
+  FarSlots slots_;
+  // How often it is worth to look
+  alignas(64) std::atomic<uint32_t> idle_{0}, turn_{0};  // looks in vain; looks that were left out
+  std::atomic<int64_t> looked_{0};                       // ns: the last one
 };
 
 }  // namespace smelt::message

@@ -1,10 +1,11 @@
-// From members on other machines: arrived messages, and their meaning.
+// From members on other machines (far.h): arrived messages, and their meaning.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "message/data.h"
 #include "message/far.h"
-#include "message/lock_bit.h"
+#include "message/inflow.h"
 
 namespace smelt::message {
 
@@ -12,16 +13,10 @@ namespace {
 
 constexpr int kAtATime = 16;  // messages of a peer, before others get a chance
 
-// A counter that only the holder of a lock writes.
-void count(std::atomic<uint64_t>& counter) {
-  // relaxed, both: nothing else is read on the strength of it
-  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 // A message that was announced has met its receive. True: that is complete.
-bool Endpoint::Far::receive(Request* request, Message* message) {
+bool Far::receive(Request* request, Message* message) {
   describe(request, message->header, message->sender);
   Header& header = message->header;
   header.length = std::min(header.length, request->capacity);
@@ -38,18 +33,18 @@ bool Endpoint::Far::receive(Request* request, Message* message) {
 }
 
 // Its next message may come. False: the peer is gone.
-bool Endpoint::Far::await(FarPeer* peer) {
-  if (carrier.receive(carrier.rails, &peer->rail, number_of(*peer), peer->buffer, sizeof(FarHeader) + kFarEager) == 0)
+bool Far::await(FarPeer* peer) {
+  if (carrier_.receive(carrier_.rails, &peer->rail, number_of(*peer), peer->buffer, sizeof(FarHeader) + kFarEager) == 0)
     return true;
   fail(peer);
   return false;
 }
 
-bool Endpoint::Far::take_arrivals(FarPeer* peer) {
+bool Far::take_arrivals(FarPeer* peer) {
   bool any = take_bytes(peer);
   for (int i = 0; i < kAtATime && peer->gone.load(std::memory_order_relaxed) == 0; ++i) {  // relaxed: we set it
     size_t bytes = 0;
-    const int result = carrier.look(&peer->rail, &bytes);
+    const int result = carrier_.look(&peer->rail, &bytes);
     if (result == 0) break;
     FarHeader header{};
     if (result > 0 && bytes >= sizeof header) std::memcpy(&header, peer->buffer, sizeof header);
@@ -64,7 +59,7 @@ bool Endpoint::Far::take_arrivals(FarPeer* peer) {
   return any;
 }
 
-Endpoint::Far::Taken Endpoint::Far::take(FarPeer* peer, const FarHeader& header, uint64_t bytes) {
+Far::Taken Far::take(FarPeer* peer, const FarHeader& header, uint64_t bytes) {
   const uint64_t data = header.kind == FarKind::kEager ? header.length : 0;
   if (data > kFarEager || bytes != sizeof header + data) return Taken::kNever;
   switch (header.kind) {
@@ -77,74 +72,27 @@ Endpoint::Far::Taken Endpoint::Far::take(FarPeer* peer, const FarHeader& header,
   return Taken::kNever;
 }
 
-// Into the table, as endpoint.cc does with the inbox's messages, and in one row with them.
-Endpoint::Far::Taken Endpoint::Far::take_message(FarPeer* peer, const FarHeader& header) {
+// Into the table, in one row with this machine's messages.
+Far::Taken Far::take_message(FarPeer* peer, const FarHeader& header) {
   const bool is_eager = header.kind == FarKind::kEager;
-  uintptr_t rest;
-  if (!try_lock(of->draining_, &rest)) return Taken::kLater;
-  Message*& spare = of->spare_;
-  if (!spare) spare = of->new_message();
-  Message* const message = spare;
-  if (!message) {
-    unlock(of->draining_, 0);
-    return Taken::kLater;
-  }
-  const auto sender = static_cast<uint16_t>(of->shape_.members + number_of(*peer));
-  const uint64_t key = match_key(header.context, sender, header.tag);
-  message->header = {key, header.length, is_eager ? Kind::kInline : Kind::kLong, 0, 0, header.send};
-  message->sender = sender;
-  message->node.key = key;
-  message->node.number = ++of->arrivals_;
-  MatchNode* met = nullptr;
-  const char* const data = peer->buffer + sizeof header;
-  if (is_eager) {
-    message->header.answer = 0;
-    met = of->table_.arrive(&message->node, false);
-    auto* const receive = reinterpret_cast<Request*>(met);
-    if (met && !receive->holds) {  // copied once
-      unlock(of->draining_, 0);
-      count(eager);
-      receive->error = header.length > receive->capacity ? -EMSGSIZE : 0;
-      receive->peer = sender, receive->tag = header.tag, receive->length = header.length;
-      place(receive, 0, data, std::min(header.length, receive->capacity));
-      of->finish(receive);
-      return Taken::kYes;
-    }
-    if (header.length <= kInCellBytes) {
-      std::memcpy(message->bytes, data, header.length);
-    } else if (void* kept = of->new_parcel(header.length)) {
-      std::memcpy(kept, data, header.length);
-      message->header.kind = Kind::kKept;
-      message->header.address = reinterpret_cast<uintptr_t>(kept);
-    } else if (!met) {
-      unlock(of->draining_, 0);
-      return Taken::kLater;
-    } else {  // the machine has no memory, and its holders cannot give it back
-      unlock(of->draining_, 0);
-      receive->error = -ENOMEM;
-      of->finish(receive);
-      return Taken::kYes;
-    }
-  }
-  count(is_eager ? eager : announced);
-  Message *first = nullptr, *last = nullptr;
-  of->take_in(message, met, &first, &last);
-  unlock(of->draining_, 0);
-  if (!first) return Taken::kYes;
-  Request* const receive = first->receive;
-  if (of->deliver_long(receive, first)) of->finish(receive);
-  return Taken::kYes;
+  const auto sender = static_cast<uint16_t>(near_ + number_of(*peer));
+  const Header as_near{match_key(header.context, sender, header.tag),
+                       header.length,
+                       is_eager ? Kind::kInline : Kind::kLong,
+                       0,
+                       0,
+                       is_eager ? 0 : header.send};
+  return parts_.inflow->take_far(sender, as_near, peer->buffer + sizeof header) ? Taken::kYes : Taken::kLater;
 }
 
 // Of one of our sends: its bytes are wanted, or it is received.
-Endpoint::Far::Taken Endpoint::Far::take_answer(FarPeer* peer, const FarHeader& header) {
-  FarSlot* slot = slot_of(header.send, number_of(*peer), true);
-  Request* send = slot ? slot->request : nullptr;
+Far::Taken Far::take_answer(FarPeer* peer, const FarHeader& header) {
+  Request* const send = slots_.find(header.send, number_of(*peer), true);
   // relaxed: ours
   if (!send || send->stage.load(std::memory_order_relaxed) != Request::kAnnounced) return Taken::kNever;
   if (header.kind == FarKind::kFinish) {
-    free_slot_named(header.send);
-    of->finish(send);
+    slots_.free(header.send);
+    finish(send, alone_);
     return Taken::kYes;
   }
   if (header.length == 0 || header.length > send->length || header.part == 0) return Taken::kNever;
@@ -158,19 +106,18 @@ Endpoint::Far::Taken Endpoint::Far::take_answer(FarPeer* peer, const FarHeader& 
 }
 
 // So many bytes of one of our receives come next.
-Endpoint::Far::Taken Endpoint::Far::take_data(FarPeer* peer, const FarHeader& header) {
-  FarSlot* slot = slot_of(header.receive, number_of(*peer), false);
-  Request* receive = slot ? slot->request : nullptr;
+Far::Taken Far::take_data(FarPeer* peer, const FarHeader& header) {
+  Request* const receive = slots_.find(header.receive, number_of(*peer), false);
   const uint64_t bytes = header.length;
   if (!receive || bytes == 0 || bytes > receive->wanted - receive->moved || (receive->unpack && bytes > kFarPackedPart))
     return Taken::kNever;
   const uint64_t taken = sizeof(FarIncoming) + (receive->unpack ? bytes : 0);
-  auto* in = static_cast<FarIncoming*>(of->new_parcel(taken));
+  auto* in = static_cast<FarIncoming*>(parts_.store->new_parcel(taken));
   if (!in) return Taken::kLater;
   in->receive = receive, in->bytes = bytes, in->taken = taken;
   char* to = receive->unpack ? in->data() : static_cast<char*>(receive->buffer) + receive->moved;
-  if (carrier.receive(carrier.rails, &in->rail, number_of(*peer), to, bytes) != 0) {
-    of->free_parcel(in, taken);
+  if (carrier_.receive(carrier_.rails, &in->rail, number_of(*peer), to, bytes) != 0) {
+    parts_.store->free_parcel(in, taken);
     return Taken::kNever;
   }
   receive->moved += bytes;
@@ -179,11 +126,11 @@ Endpoint::Far::Taken Endpoint::Far::take_data(FarPeer* peer, const FarHeader& he
 }
 
 // In the order in which they were sent, as unpacking needs.
-bool Endpoint::Far::take_bytes(FarPeer* peer) {
+bool Far::take_bytes(FarPeer* peer) {
   bool any = false;
   while (FarIncoming* in = peer->first_incoming) {
     size_t bytes = 0;
-    const int result = carrier.look(&in->rail, &bytes);
+    const int result = carrier_.look(&in->rail, &bytes);
     if (result == 0) break;
     any = true;
     if (result < 0 || bytes != in->bytes) {
@@ -194,10 +141,10 @@ bool Endpoint::Far::take_bytes(FarPeer* peer) {
     Request* receive = in->receive;
     if (receive->unpack) place(receive, receive->arrived, in->data(), bytes);
     receive->arrived += bytes;
-    of->free_parcel(in, in->taken);
+    parts_.store->free_parcel(in, in->taken);
     if (receive->arrived != receive->wanted) continue;
-    free_slot_named(receive->slot);
-    of->finish(receive);
+    slots_.free(receive->slot);
+    finish(receive, alone_);
   }
   return any;
 }

@@ -171,9 +171,10 @@ inline MatchTable::Held MatchTable::hold(uint64_t key) {
 
 // Without a wildcard about: the node of the other kind that waits here, or else wait(bucket, where its queue hangs or
 // would). `ordered` is looked at under the bucket's lock, which is why the thread that sets it passes through all of
-// them (begin_index).
+// them (begin_index). Inlined by force, as arrive() below: of a short message it is most of the receiver's cost, and
+// whether GCC would inline it depends on what else is in the file.
 template <uintptr_t kind, typename InOrder, typename Wait>
-inline MatchNode* MatchTable::access(uint64_t key, const InOrder& in_order, const Wait& wait) {
+[[gnu::always_inline]] inline MatchNode* MatchTable::access(uint64_t key, const InOrder& in_order, const Wait& wait) {
   const std::atomic<uint32_t>& ordered = shard(key).ordered;
   // relaxed: once and for all. A thread that does not see it yet does so under the lock.
   if (ordered.load(std::memory_order_relaxed)) [[unlikely]]
@@ -195,7 +196,7 @@ inline MatchNode* MatchTable::access(uint64_t key, const InOrder& in_order, cons
 }
 
 template <typename Make>
-inline MatchNode* MatchTable::arrive(uint64_t key, const Make& make) {
+[[gnu::always_inline]] inline MatchNode* MatchTable::arrive(uint64_t key, const Make& make) {
   return access<kMessage>(
       key, [&] { return arrive_ordered(make(), true); },
       [&](Held* held, const QueuePlace& place) { by_key.append(held, place, make(), kMessage); });

@@ -2,7 +2,7 @@
 // data do not lie in one piece.
 //
 //     sender                                   receiver
-//       | ---- it is so long ------------------> |   as any long message (protocol.cc)
+//       | ---- it is so long ------------------> |   as any long message (outbox.cc)
 //       |                                        |   it meets its receive
 //       | <--- go: so much of it, for that one - |
 //       | ---- piece 0 ------------------------> |
@@ -21,24 +21,24 @@
 #include <algorithm>
 #include <cstring>
 
-#include "message/endpoint.h"
-#include "message/endpoint_internal.h"
+#include "message/data.h"
+#include "message/inflow.h"
 #include "message/lock_bit.h"
+#include "message/outbox.h"
 
 namespace smelt::message {
 
 namespace {
-constexpr uint64_t kLeastPiece = 8 * 1024, kPieceStep = 4096;
-}
 
-uint64_t Endpoint::part_of(uint64_t length) const {
-  const uint64_t quarter = length / 4 / kPieceStep * kPieceStep;
-  return std::min<uint64_t>(std::max(quarter, kLeastPiece), shape_.piece_bytes);
-}
+constexpr uint64_t kLeastPiece = 8 * 1024, kPieceStep = 4096;
+
+}  // namespace
+
+// --- the receiver asks ---
 
 // The data do not come by themselves: the sender is told where they belong.
-void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
-  add(in_pieces_, 1);
+void Inflow::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
+  add(in_pieces_, 1, alone_);
   receive->moved = 0;
   receive->wanted = bytes;
   Header& header = message->header;
@@ -47,15 +47,21 @@ void Endpoint::ask_for_pieces(Request* receive, Message* message, uint64_t bytes
   header.address = reinterpret_cast<uintptr_t>(receive);
   // release: its waiter may take it back from now on, should the sender have died (abandon)
   receive->stage.store(Request::kInPieces, std::memory_order_release);
-  reply(message);
+  outbox_->reply(message);
 }
 
-// One of our sends may go.
-void Endpoint::grant(const Header& header, uint16_t to) {
-  auto* send = reinterpret_cast<Request*>(header.answer);
+// --- the sender answers ---
+
+uint64_t Outbox::part_of(uint64_t length) const {
+  const uint64_t quarter = length / 4 / kPieceStep * kPieceStep;
+  return std::min<uint64_t>(std::max(quarter, kLeastPiece), areas_.shape.piece_bytes);
+}
+
+void Outbox::grant(const Header& answer, uint16_t to) {
+  auto* send = reinterpret_cast<Request*>(answer.answer);
   send->moved = 0;
-  send->wanted = header.length;
-  send->other = header.address;
+  send->wanted = answer.length;
+  send->other = answer.address;
   Queue& queue = queues_[to];
   lock(queue.lock, alone_);
   // relaxed: under the lock
@@ -66,8 +72,9 @@ void Endpoint::grant(const Header& header, uint16_t to) {
 }
 
 // Some pieces; others want to get on, too. Under the queue's lock.
-bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
+bool Outbox::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
   constexpr int kAtATime = 4;
+  const uint16_t me = areas_.me;
   const Inbox& inbox = queue->inbox;
   bool any = false;
   for (int i = 0; i < kAtATime && queue->first_granted; ++i) {
@@ -76,15 +83,15 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
     if (send->packet == kNoPacket) {
       send->packet = pieces_.take();
       if (send->packet == kNoPacket) break;
-      fetch(send, send->moved, area(me_).pieces + uint64_t{send->packet} * shape_.piece_bytes, bytes);
+      fetch(send, send->moved, areas_.piece(me, send->packet), bytes);
     }
     uint64_t position = 0;
-    InboxCell* cell = inbox.claim(me_, &position);
+    InboxCell* cell = inbox.claim(me, &position);
     if (!cell) break;
     pieces_.hand_to(send->packet, to);
     const Header header{0, bytes, Kind::kPiece, send->packet, send->other, 0};
     std::memcpy(cell->payload, &header, sizeof header);
-    inbox.publish(cell, position, me_);
+    inbox.publish(cell, position, me);
     send->packet = kNoPacket;
     send->moved += bytes;
     any = true;
@@ -97,13 +104,14 @@ bool Endpoint::launch_pieces(Queue* queue, uint16_t to, Request** completed, Req
   return any;
 }
 
-void Endpoint::take_piece(const Header& header, uint16_t sender) {
+// --- a piece comes ---
+
+void Inflow::take_piece(const Header& header, uint16_t sender) {
   auto* receive = reinterpret_cast<Request*>(header.address);
-  const Area theirs = area(sender);
-  place(receive, receive->moved, theirs.pieces + uint64_t{header.which} * shape_.piece_bytes, header.length);
-  theirs.piece_returns.give_back(header.which);
+  place(receive, receive->moved, areas_.piece(sender, header.which), header.length);
+  areas_.of(sender).piece_returns.give_back(header.which);
   receive->moved += header.length;
-  if (receive->moved == receive->wanted) finish(receive);
+  if (receive->moved == receive->wanted) finish(receive, alone_);
 }
 
 }  // namespace smelt::message

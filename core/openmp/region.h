@@ -114,6 +114,48 @@ inline uint64_t epoch_in(void* word, uint64_t since) {
   return since + ((tag - since) & kTagMask);
 }
 
+// The calling thread is thread number `thread` of the region's team, and runs here.
+void note_cpu(RegionRecord& region, uint32_t thread);
+
+// What the runtime is asked about the calling thread.
+struct RuntimeCalls {
+  int (*level)();
+  int (*thread)();
+  int (*threads)();
+};
+
+// Finds out the rest of a position of which no more than the word is known. `block`: the data of the region that the
+// word names; `is_master`: the calling thread has opened that region, and is inside it. False: the barrier there is the
+// runtime's.
+template <typename Block>
+bool take_position(Position& position, const Block& block, bool is_master, const RuntimeCalls& runtime) {
+  auto* const region = block.region;
+  if (runtime.level() != block.level) {
+    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
+    // have been entered at another level than the note says.
+    region->generation += is_master;
+    return false;
+  }
+  const auto thread = static_cast<uint32_t>(runtime.thread());
+  const auto size = static_cast<uint32_t>(runtime.threads());
+  const uint64_t epoch = epoch_in(position.word, block.epoch);
+  position.word = nullptr;
+  if (is_master && size != block.size) {
+    region->learned_request = region->notes[&block - region->blocks].request;
+    region->learned_size = size;
+    ++region->generation;
+  }
+  if (!block.barrier || size != block.size) return false;
+  position.real_epoch = &region->real_epoch;
+  position.epoch = epoch;
+  position.barrier = block.barrier;
+  position.region = region;
+  position.thread = thread;
+  position.level = block.level;
+  note_cpu(*region, thread);
+  return true;
+}
+
 // A record for the calling thread's regions, in `bytes` of memory, the same in all calls. It is zeroed, or has been
 // another thread's. Then it keeps that thread's teams, their episodes, and the notes about the program's regions:
 // making and freeing all that takes longer than the few regions of a thread that soon ends. nullptr: no memory.
@@ -127,9 +169,6 @@ void free_record(RegionRecord& record, size_t bytes);
 // Around fork: a child must not inherit a held lock. Those of the counters, too.
 void lock_records();
 void unlock_records();
-
-// The calling thread is thread number `thread` of the region's team, and runs here.
-void note_cpu(RegionRecord& region, uint32_t thread);
 
 // Says how many threads the region's team has, to the process-wide count.
 void count_team(RegionRecord& region, uint32_t threads);

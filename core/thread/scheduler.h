@@ -116,13 +116,16 @@ inline constexpr uint32_t sleepers(uint64_t idle) { return static_cast<uint32_t>
 Worker* current_worker();
 void leave_worker();  // this kernel thread is on none any more
 
-// --- scheduler.cc
+// --- scheduler_life.cc
 
 int create(uint32_t workers, const unsigned* cpus, size_t stack_bytes, bool stealing, bool own_tls,
            Scheduler** scheduler);
 void destroy(Scheduler* scheduler);  // waits until all threads have ended
 bool all_ended(const Scheduler& scheduler);
 
+// --- scheduler.cc
+
+void* worker_main(void* worker);  // a worker's kernel thread, from its beginning to its end
 // `worker` negative: that of the caller, or now this one, now that one.
 int spawn(Scheduler& scheduler, Function function, void* argument, int worker, bool detached, Thread** thread);
 void yield(Worker& worker);

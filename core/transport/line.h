@@ -23,7 +23,7 @@
 // stores become visible in order, and a reader's next store is what somebody else waits for. Measured the same way:
 //
 //   is there another message in the inbox                     both send 8 bytes at the same time, far: 429, 294 ns;
-//   (message/endpoint.cc)?                                    near: 102, 71 ns
+//   (message/inflow.cc)?                                      near: 102, 71 ns
 //
 // A line that two share, with a flag each, is none of these: its reader wants the other's flag.
 //

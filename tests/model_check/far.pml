@@ -1,6 +1,6 @@
-/* Messages to members on other machines. Stands for core/message/far.cc and far_receive.cc: put(), launch(),
+/* Messages to members on other machines. Stands for core/message/far.cc, far_gone.cc, far_receive.cc: put(), launch(),
  * launch_send(), launch_reply(), launch_part(), retire(), fail(), end_if_not_carried(), drop_bytes(), close(), the names
- * of slots, await(), take_arrivals(), take_bytes(); and for abandon() of wait.cc. Two processes, of T0 and T1 threads.
+ * of slots, await(), take_arrivals(), take_bytes(); and for abandon.cc. Two processes, of T0 and T1 threads.
  * The first thread of each sends (SPLIT: the last one what is odd), the last one posts receives for all that comes; all
  * make progress when there is something to do. Sent is A0, A1, A2 by process 0, B0, B1 by process 1: EAGER, LONG (in
  * PARTS parts) or SYNC (met, and nothing to bring). ANSWER: B0 is sent by the completion of process 1's first receive.

@@ -1,5 +1,5 @@
 /* A scheduler is freed while a signal is being given from outside, under weak memory. Stands for let_run() and
- * destroy() of core/thread/scheduler.cc. A thread waits; a kernel thread that is none of the workers signals it: it
+ * destroy() of core/thread/scheduler*.cc. A thread waits; a kernel thread that is none of the workers signals it: it
  * counts itself among the visitors, sets the bit, and looks for a worker to wake. A worker takes the bit, the thread
  * ends, and that is counted. Who frees waits until it has ended, and then until nobody visits. What is freed is plain
  * data: who looks for a worker reads it, who frees writes it.

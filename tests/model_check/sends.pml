@@ -1,4 +1,4 @@
-/* Sends that wait for room, and long messages. Stands for core/message/protocol.cc and endpoint.cc: send(), announce(),
+/* Sends that wait for room, and long messages. Stands for core/message/outbox.cc and deliver.cc: send(), announce(),
  * launch(), deliver_long(), reply(), finish(). One thread sends L messages whose data stay with it, another makes
  * progress for it, a receiver reads their memory and answers through the sender's inbox, where the thread that makes
  * progress finds it and completes the send; then the sender uses the memory again. There is room when it pleases; FAILS

@@ -1,5 +1,5 @@
-/* Threads that wait for requests, under weak memory. Stands for core/message/wait.cc and finish(), signal() of
- * protocol.cc.
+/* Threads that wait for requests, under weak memory. Stands for core/message/waiters.cc, wait_on() of wait.cc
+ * and finish() of request.h.
  * KIND 1  the poll: N threads wait for a request each. Whoever polls completes them all, in any order, until its own is
  *         complete; the others sleep, in a list. The list and what a call says are plain data, and so is what a
  *         request brings.
