@@ -65,6 +65,8 @@ void limit(Endpoint* endpoint, bool crowded) {
   endpoint->set_limits(find_threshold(ThresholdId::kMessageEager, known).value, all_at_once        ? 0
                                                                                 : pieces == kNever ? kNever
                                                                                                    : pieces + 1);
+  // Where somebody has set the limit it is obeyed; in a crowd times say who had a CPU.
+  endpoint->set_trials(!crowded && options().copy_limit < 0);
 }
 
 // In the block that is there; on failure the block is let go of by the caller.

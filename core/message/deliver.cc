@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/os/shared_memory.h"
+#include "base/ticks.h"
 #include "message/data.h"
 #include "message/far.h"
 #include "message/inflow.h"
@@ -41,12 +42,16 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
   Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
   describe(receive, message->header, message->sender);
-  const int refused = read_whole(receive, *message, bytes);
+  const bool tries = is_tried(*receive, *message);
+  const uint64_t began = tries ? unfenced_ticks() : 0;
+  receive->began = began;
+  const int refused = may_read(*message, bytes, tries) ? read_whole(receive, *message, bytes) : -ENOTSUP;
   if (refused && refused != -ESRCH) {
     ask_for_pieces(receive, message, bytes);
     return false;
   }
   if (refused) receive->error = -EPIPE;
+  if (tries) trials_.note(message->sender, bytes, WayTrials::Way::kSingleCopy, unfenced_ticks() - began);
   add(single_copies_, 1, alone_);
   header.kind = Kind::kFinish;
   outbox_->reply(message);
@@ -62,13 +67,28 @@ void Inflow::deliver_list(Message* first) {
   }
 }
 
+// Could such a message come either way, and is it one whose times say something of others?
+bool Inflow::is_tried(const Request& receive, const Message& message) const {
+  // relaxed: it may as well be refused again
+  return trials_.is_on() && single_copy_.load(std::memory_order_relaxed) && message.header.address != 0 &&
+         !receive.unpack && receive.capacity != 0 && areas_.line_of(message.sender).process != process_;
+}
+
+// Is the message to be read from its sender's memory?
+bool Inflow::may_read(const Message& message, uint64_t bytes, bool tries) {
+  if (bytes == 0) return true;
+  if (message.header.address == 0) return false;
+  // relaxed: it may as well be refused again
+  const bool usual = single_copy_.load(std::memory_order_relaxed) && message.header.length >= single_copy_bytes_;
+  using Way = WayTrials::Way;
+  if (tries) return trials_.next(message.sender, bytes, usual ? Way::kSingleCopy : Way::kPieces) == Way::kSingleCopy;
+  return usual || message.sender == areas_.me;
+}
+
 // Single copy. 0; -ESRCH: the sender has died; another: it cannot be done so.
 int Inflow::read_whole(Request* receive, const Message& message, uint64_t bytes) {
   if (bytes == 0) return 0;
   const Header& header = message.header;
-  // relaxed: it may as well be refused again
-  const bool may = single_copy_.load(std::memory_order_relaxed) && header.length >= single_copy_bytes_;
-  if (header.address == 0 || (!may && message.sender != areas_.me)) return -ENOTSUP;
   const int32_t process = areas_.line_of(message.sender).process;
   if (process == process_) {
     place(receive, 0, reinterpret_cast<const void*>(header.address), bytes);

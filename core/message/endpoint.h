@@ -67,6 +67,9 @@ class Endpoint : public Object {
   // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
   // single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
+  // Whether single copy or pieces is found out by trying both (way_trials.h), and set_limits() is where that begins. At
+  // first not.
+  void set_trials(bool on) { inflow_.set_trials(on); }
   void set_single_copy(bool allowed) { inflow_.set_single_copy(allowed); }  // as open() says
   // One thread at a time calls, and the caller sees to the order (lock_bit.h). Before the first message.
   void set_alone(bool alone);

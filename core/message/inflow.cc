@@ -22,7 +22,7 @@ constexpr int kBatch = 128;  // cells that are emptied before others get a chanc
 bool Inflow::open(Arena* arena, const Areas& areas, Store* store, Outbox* outbox, const Liveness* liveness) {
   const Shape& shape = areas.shape;
   held_ = arena->make<std::atomic<uint32_t>>(shape.members);
-  if (!held_ || table_.create() != 0) return false;
+  if (!held_ || !trials_.open(arena, shape.members) || table_.create() != 0) return false;
   areas_ = areas;
   members_ = shape.members;
   // Half of a sender's packets lie with messages that nobody has asked for, at most.

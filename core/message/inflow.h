@@ -24,6 +24,7 @@
 #include "message/match.h"
 #include "message/request.h"
 #include "message/store.h"
+#include "message/way_trials.h"
 
 namespace smelt::message {
 
@@ -40,7 +41,9 @@ struct Seen {
 
 class Inflow {
  public:
-  static uint64_t arena_bytes(const Shape& shape) { return shape.members * sizeof(std::atomic<uint32_t>); }
+  static uint64_t arena_bytes(const Shape& shape) {
+    return shape.members * sizeof(std::atomic<uint32_t>) + WayTrials::arena_bytes(shape.members);
+  }
   bool open(Arena* arena, const Areas& areas, Store* store, Outbox* outbox,
             const Liveness* liveness);  // false: no memory
   void close() { table_.destroy(); }
@@ -50,6 +53,7 @@ class Inflow {
     // relaxed: it may as well be refused
     single_copy_.store(allowed, std::memory_order_relaxed);
   }
+  void set_trials(bool on) { trials_.set_on(on); }  // the limit above is only where both ways have yet to be tried
   void set_far(Far* far, uint32_t members) { far_ = far, members_ = members; }
 
   // As Endpoint says (receive.cc).
@@ -108,6 +112,8 @@ class Inflow {
   bool deliver(Request* receive, Message* message);
   bool deliver_long(Request* receive, Message* message);
   void deliver_list(Message* first);
+  bool is_tried(const Request& receive, const Message& message) const;
+  bool may_read(const Message& message, uint64_t bytes, bool tries);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
   // pieces.cc
   void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
@@ -120,6 +126,7 @@ class Inflow {
   bool alone_ = false;
   std::atomic<bool> single_copy_{false}, expects_dead_{false};
   uint64_t single_copy_bytes_ = 0;  // messages of so many are read where they are, if that is allowed
+  WayTrials trials_;
   Store* store_ = nullptr;
   Outbox* outbox_ = nullptr;
   const Liveness* liveness_ = nullptr;
@@ -133,6 +140,7 @@ class Inflow {
   Message* spare_ = nullptr;    // for the next one
   void* spare_room_ = nullptr;  // for a body that nobody has asked for, of so many bytes
   uint64_t spare_bytes_ = 0;
+  uint64_t pieces_ended_ = 0;  // ticks: when a message had its last piece
   // Counters; the lock's holder writes them
   std::atomic<uint64_t> inline_{0}, eager_{0}, unexpected_{0}, longest_{0}, far_eager_{0}, far_announced_{0};
   // Counters of all threads

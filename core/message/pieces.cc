@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ticks.h"
 #include "message/data.h"
 #include "message/inflow.h"
 #include "message/lock_bit.h"
@@ -111,7 +112,13 @@ void Inflow::take_piece(const Header& header, uint16_t sender) {
   place(receive, receive->moved, areas_.piece(sender, header.which), header.length);
   areas_.of(sender).piece_returns.give_back(header.which);
   receive->moved += header.length;
-  if (receive->moved == receive->wanted) finish(receive, alone_);
+  if (receive->moved != receive->wanted) return;
+  if (receive->began != 0) {
+    const uint64_t now = unfenced_ticks();
+    trials_.note(sender, receive->wanted, WayTrials::Way::kPieces, now - std::max(receive->began, pieces_ended_));
+    pieces_ended_ = now;
+  }
+  finish(receive, alone_);
 }
 
 }  // namespace smelt::message

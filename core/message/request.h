@@ -52,6 +52,7 @@ struct Request {
   uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
   uint64_t other = 0;              // the receive's address, in its process; elsewhere: its slot (far_slots.h)
   uint64_t slot = 0, arrived = 0;  // to or from elsewhere: our slot; bytes of those that have moved
+  uint64_t began = 0;              // ticks: a receive has met its message; 0: its time does not count (way_trials.h)
   uint32_t part = 0;               // bytes at a time
   Request* behind = nullptr;       // in the queue of its receiver
   Message* held = nullptr;

@@ -671,6 +671,50 @@ TEST(Endpoint, ProcessesWithManyThreads) {
   for (const pid_t child : children) EXPECT_EQ(processes.ended(child), 0);
 }
 
+// Whatever is found out, the first messages have gone both ways, and all are right.
+TEST(Endpoint, SingleCopyAndPiecesAreTried) {
+  NEEDS_PROCESSES();
+  constexpr uint64_t kEach = 40;
+  const auto filled = [](uint64_t k) {
+    Bytes bytes(50'000 + k);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(k + i / 7);
+    return bytes;
+  };
+  for (const bool tries : {true, false})
+    for (const uint64_t limit : {uint64_t{0}, UINT64_MAX}) {
+      Processes processes(Shape{2});
+      const pid_t child = processes.member(1, [&](Endpoint& end) {
+        int wrong = 0;
+        for (uint64_t k = 0; k < kEach; ++k) wrong += send_now(end, 0, 0, filled(k)) != 0;
+        return wrong;
+      });
+      processes.own->set_limits(1024, limit);
+      processes.own->set_trials(tries);
+      ASSERT_TRUE(processes.meet());
+      int wrong = 0;
+      for (uint64_t k = 0; k < kEach; ++k) {
+        Bytes got(k == 7 ? 0 : 60'000);  // one that has room for nothing
+        Request receive;
+        ASSERT_EQ(processes.own->receive(&receive, 1, 0, 0, false, got.data(), got.size()), 0);
+        EXPECT_EQ(processes.own->wait(&receive), k == 7 ? -EMSGSIZE : 0);
+        EXPECT_EQ(receive.length, 50'000 + k);
+        got.resize(k == 7 ? 0 : receive.length);
+        wrong += k != 7 && got != filled(k);
+      }
+      EXPECT_EQ(wrong, 0);
+      EXPECT_EQ(processes.ended(child), 0);
+      const message::Counters counters = processes.own->counters();
+      EXPECT_EQ(counters.received_single_copy + counters.received_pieces, kEach);
+      if (counters.received_single_copy <= 1 && limit == 0) GTEST_SKIP() << "the kernel refuses single copy here";
+      const uint64_t unusual = limit == 0 ? counters.received_pieces : counters.received_single_copy;
+      if (tries) {
+        EXPECT_GE(unusual, 4u);
+      } else {
+        EXPECT_LE(unusual, 1u) << "the empty one at most";
+      }
+    }
+}
+
 TEST(Endpoint, FromAnybodyTheMessagesOfEachComeInOrder) {
   NEEDS_PROCESSES();
   constexpr uint64_t kEach = 10'000;

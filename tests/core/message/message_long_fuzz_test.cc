@@ -319,7 +319,7 @@ TEST(MessageLongFuzz, ManyThreads) {
 
 // Processes that are stopped and go on, at any moment: whoever holds a cell, a packet, a piece, a lock, does so for
 // long now and then. Nobody may wait for ever for what nobody will do. Single copy is refused, or refused from some
-// moment on, or allowed.
+// moment on, or allowed, or tried beside pieces.
 TEST(MessageLongFuzz, ProcessesThatAreStoppedNowAndThen) {
   NEEDS_PROCESSES();
   constexpr uint16_t kMembers = 4;
@@ -330,6 +330,7 @@ TEST(MessageLongFuzz, ProcessesThatAreStoppedNowAndThen) {
     // We are the one who stops the others; nobody talks to us.
     for (uint16_t i = run.first; i < kMembers; ++i)
       children.push_back(processes.member(i, [&](Endpoint& end) {
+        end.set_trials(seed % 2 == 0);
         std::thread refuses;
         if (seed % 3 == 1)
           refuses = std::thread([&end] {
