@@ -43,6 +43,7 @@ std::string compared_text(const Document& document) {
   out += told(document, "  lower bound {bound|1}\n");
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
   out += barrier ? "barrier goes below.\n" : "tree goes below.\n";
+  if (barrier) out += "in a loop: each of many that follow each other at once.\n";
   if (document["op"] == operation_name(Operation::kReduce)) out += kFixedOrder;
   if (document["exact"]) out += "optimised is the optimum of all trees here (exact search).\n";
   return out;

@@ -221,7 +221,7 @@ std::string info_text(const Document& document) {
   const Document& library = document["gomp_library"];
   out += fact("barrier", told(document,
                               "{barrier.pattern} for CPUs {barrier.cpus|cpus}: {barrier.predicted|1} {unit} "
-                              "predicted, {barrier.predicted_in_a_loop|1} in a loop"));
+                              "predicted, {barrier.predicted_in_a_loop|1} each in a loop"));
   out += fact("OpenMP shim", library.is_null() ? fmt::format("{} not found; was it built and installed?", kShimName)
                                                : library.get<std::string>());
   if (!document["advice"].is_null()) out += fact("advice", shown(document, "advice"));

@@ -26,7 +26,7 @@ namespace {
 
 struct RunArguments {
   RunChoice choice;
-  bool dry_run = false, json = false;
+  bool dry_run = false, json = false, stats = false;
   std::vector<std::string> command;
 };
 
@@ -97,7 +97,8 @@ bool wants_to_be_told(const RunArguments& arguments) {
   const char* const file = environment("SMELT_STATS_FILE");
   if (file && *file) return false;  // somebody above tells, of the whole job
   // The settings are read only if one is set: the program will warn of errors in them.
-  return arguments.choice.verbose || arguments.json || (environment("SMELT_STATS") && options().stats);
+  return arguments.choice.verbose || arguments.stats || arguments.json ||
+         (environment("SMELT_STATS") && options().stats);
 }
 
 int run_run(const RunArguments& arguments) {
@@ -148,8 +149,9 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
   verb->add_flag("--json", arguments->json,
                  "at the end, what was served as a line of JSON on standard error; with --dry-run, what would be set");
   verb->add_flag("--stock", arguments->choice.stock, "run without Smelt, for comparison");
+  verb->add_flag("--stats", arguments->stats, "say at the end, in one line, what was served (also SMELT_STATS=1)");
   verb->add_flag("--verbose", arguments->choice.verbose,
-                 "let Smelt say what it takes over (SMELT_VERBOSE=1) and, at the end, what was served");
+                 "the same, and let Smelt say what it takes over (SMELT_VERBOSE=1)");
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(
       "The exit code is the program's; 127: not found, 126: not executable.\nExample:\n  smelt run --verbose -- "

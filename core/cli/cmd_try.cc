@@ -203,6 +203,8 @@ double median_of(const std::vector<PairOfRuns>& pairs, Get get) {
   return median(std::move(values));
 }
 
+std::string pairs_text(size_t pairs) { return fmt::format("{} {}", pairs, pairs == 1 ? "pair" : "pairs"); }
+
 std::string output_text(const Trial& trial) {
   if (trial.stock_varies) return "not compared: it differs from run to run without Smelt, too";
   if (!trial.differs.empty())
@@ -229,10 +231,13 @@ std::string trial_text(const Trial& trial, const Verdict& verdict, double second
   };
   row("wall time", both([](const RunTimes& t) { return t.wall_s; }));
   row("CPU time", both([](const RunTimes& t) { return t.cpu_s(); }));
-  row("ratio", fmt::format("{:.3f}, of {} {} in {}; quartiles {:.3f}-{:.3f}; {:.0f} % certain: {:.3f}-{:.3f}",
-                           found.median, trial.pairs.size(), trial.pairs.size() == 1 ? "pair" : "pairs",
-                           duration_text(seconds), found.lower_quartile, found.upper_quartile,
-                           std::floor(found.interval.confidence * 100), found.interval.low, found.interval.high));
+  std::string ratio =
+      fmt::format("{:.3f}, of {} in {}", found.median, pairs_text(trial.pairs.size()), duration_text(seconds));
+  if (found.interval.confidence > 0)
+    ratio += fmt::format("; quartiles {:.3f}-{:.3f}; {:.0f} % certain: {:.3f}-{:.3f}", found.lower_quartile,
+                         found.upper_quartile, std::floor(found.interval.confidence * 100), found.interval.low,
+                         found.interval.high);
+  row("ratio", ratio);
   row("output", output_text(trial));
   row("served", trial.served);
   for (const std::string& reason : verdict.reasons)
@@ -323,7 +328,7 @@ int run_try(TryArguments arguments) {
     return kExitWarning;
   }
   const int interrupted = interruption.finish(
-      trial.pairs.empty() ? "nothing is known yet" : fmt::format("this is what {} pairs tell", trial.pairs.size()));
+      trial.pairs.empty() ? "nothing is known yet" : "this is what is known from " + pairs_text(trial.pairs.size()));
   if (trial.pairs.empty()) return interrupted;
   const Verdict verdict = verdict_of(trial.pairs, trial.seen);
   if (arguments.json)

@@ -14,6 +14,7 @@ constexpr double kConfidence = 0.95;
 constexpr double kNoticed = 0.03;              // a smaller difference is none, whatever the interval says
 constexpr double kNarrow = 0.05;               // an interval that lies as close to 1 as that says "no difference"
 constexpr double kSettled = 0.02;              // an interval as wide as that need not get narrower
+constexpr size_t kAgree = 3;                   // of fewer pairs nothing is said: two agree by chance every other time
 constexpr size_t kFewest = 10;                 // pairs before one is believed
 constexpr double kBusy = 0.2, kStolen = 0.02;  // as smelt doctor sees them
 constexpr double kBriefRun = 0.02;  // seconds; of a shorter one, what Smelt takes to get ready is a noticeable part
@@ -30,8 +31,10 @@ std::string ratio_text(double ratio) {
   return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }
 
+// Of one pair there is none.
 std::string interval_text(const MedianInterval& interval) {
-  return fmt::format("({}-{})", ratio_text(interval.low), ratio_text(interval.high));
+  if (interval.confidence <= 0) return "";
+  return fmt::format(" ({}-{})", ratio_text(interval.low), ratio_text(interval.high));
 }
 
 // Circumstances that may have slowed the program down, or have blurred the comparison, as far as they were seen.
@@ -120,33 +123,38 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   const double stock_s = median(std::move(stock));
   if (seen.told && !seen.served) {
     verdict.kind = VerdictKind::kNothingServed;
-    verdict.text = fmt::format("nothing to gain, nothing was served: {}; measured {} {}", seen.not_served,
+    verdict.text = fmt::format("nothing to gain, nothing was served: {}; measured {}{}", seen.not_served,
                                ratio_text(ratio), around);
     if (high < 1 - kNoticed || low > 1 + kNoticed) verdict.reasons = disturbances(seen);
     return verdict;
   }
-  if (low > 1 && ratio >= 1 + kNoticed) {
+  if (pairs.size() < kAgree) {
+    verdict.kind = VerdictKind::kUnsettled;
+    verdict.reasons = disturbances(seen);
+    verdict.text = fmt::format("not settled: {}{}, of {}; try --pairs 20", ratio_text(ratio), around,
+                               pairs.size() == 1 ? "one pair" : "two pairs");
+  } else if (low > 1 && ratio >= 1 + kNoticed) {
     verdict.kind = VerdictKind::kFaster;
     verdict.reasons = disturbances(seen);  // the reasons are those of that moment
-    verdict.text = fmt::format("keep it: {} times as fast {}", ratio_text(ratio), around);
+    verdict.text = fmt::format("keep it: {} times as fast{}", ratio_text(ratio), around);
   } else if (high < 1 && ratio <= 1 - kNoticed) {
     verdict.kind = VerdictKind::kSlower;
     verdict.reasons = reasons_for_slower(seen, stock_s);
     // A guessed profile may be the reason, and is seen in many runs where it is not.
     const char* const next = seen.guessed ? "try 'smelt calibrate', then SMELT_HOT_TEAM=0 (docs/debugging.md)"
                                           : "try SMELT_HOT_TEAM=0, then SMELT_DYNAMIC_LOOPS=0 (docs/debugging.md)";
-    verdict.text = fmt::format("slower here: {} {}; ", ratio_text(ratio), around) +
+    verdict.text = fmt::format("slower here: {}{}; ", ratio_text(ratio), around) +
                    (verdict.reasons.empty() ? fmt::format("nothing that was measured says why: {}", next)
                                             : "most likely " + verdict.reasons[0]);
   } else if (low >= 1 - kNarrow && high <= 1 + kNarrow) {
     verdict.kind = VerdictKind::kSame;
     verdict.reasons = disturbances(seen);
-    verdict.text = fmt::format("no difference {}", around);
+    verdict.text = fmt::format("no difference{}", around);
   } else {
     verdict.kind = VerdictKind::kUnsettled;
     verdict.reasons = disturbances(seen);
     verdict.text =
-        fmt::format("not settled: {} {}, the runs differ too much; {}", ratio_text(ratio), around,
+        fmt::format("not settled: {}{}, the runs differ too much; {}", ratio_text(ratio), around,
                     verdict.reasons.empty() ? fmt::format("try --pairs {}", std::max<size_t>(4 * pairs.size(), 20))
                                             : verdict.reasons[0]);
   }

@@ -138,7 +138,7 @@ Finding pinning_finding(const System& system, bool others_run) {
     if (const char* value = set(name); value && !off) {
       const std::string found = fmt::format("{}={}", name, value);
       if (!others_run) return {Severity::kOk, what, found, "", ""};
-      return {Severity::kNote, what, found + ", and others run here",
+      return {Severity::kWarning, what, found + ", and others run here",
               "a bound thread waits for its CPU while somebody else has it, and its team waits for the thread",
               fmt::format("unset {}, or take CPUs on which nothing else runs", name)};
     }

@@ -29,6 +29,13 @@ class Table {
       std::snprintf(rows_[count_].text, sizeof rows_[count_].text, format, arguments...);
     ++count_;
   }
+  // Through shared memory: where all of these sizes fit into one piece, "in pieces" would say what never happens.
+  void add_shared(uint64_t upto, unsigned piece, const char* how) {
+    if (upto <= piece)
+      add(upto, "through shared memory in one piece, %s", how);
+    else
+      add(upto, "through shared memory in pieces of %u B, %s", piece, how);
+  }
   const Method* row(unsigned i) const { return i < count_ ? &rows_[i] : nullptr; }
   bool last(unsigned i) const { return i + 1 == count_; }
 
@@ -54,8 +61,7 @@ inline void add_moves(const Group& group, smelt_collective which, const char* ho
                       uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
   table->add(upto_inline, "inline, flags in the lines, %s", how);
-  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
-             "through shared memory in pieces of %u B, %s", limits.piece, how);
+  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 
@@ -64,8 +70,9 @@ inline void add_long(const Group& group, smelt_collective which, const Combining
   const Limits& limits = group.plan.limits;
   const uint64_t flat = limits.of[which].flat;
   const uint64_t copied = group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[which].copy;
-  table->add(copied < flat ? copied : flat, "through shared memory in pieces of %u B, combined by %s", limits.piece,
-             who.text);
+  char how[sizeof who.text + 16];
+  std::snprintf(how, sizeof how, "combined by %s", who.text);
+  table->add_shared(copied < flat ? copied : flat, limits.piece, how);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
 }
@@ -83,8 +90,8 @@ struct TreeToRoot {
 inline void add_scatter(const Group& group, smelt_collective which, Table* table) {
   table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
   const Limits& limits = group.plan.limits;
-  table->add(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX,
-             "through shared memory in pieces of %u B, everybody reads the root's", limits.piece);
+  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece,
+                    "everybody reads the root's");
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 

@@ -207,7 +207,7 @@ struct GathervCall {
 
 void gatherv_table(const Group& group, Table* table) {
   table->add(kInlineBytes, "inline, flags in the lines, the root reads everybody's");
-  table->add(sent_ahead(group), "through shared memory in a piece, the root reads everybody's");
+  table->add(sent_ahead(group), "through shared memory in one piece, the root reads everybody's");
   table->add(UINT64_MAX, "single copy, the root reads; or through shared memory");
 }
 

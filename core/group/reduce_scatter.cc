@@ -272,8 +272,8 @@ struct ReduceScatterCall {
 void reduce_scatter_table(const Group& group, Table* table) {
   const Limits& limits = group.plan.limits;
   table->add(kInlineBytes, "inline, flags in the lines, everybody combines its block");
-  table->add(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
-             "through shared memory in pieces of %u B, everybody combines its block", limits.piece);
+  table->add_shared(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
+                    limits.piece, "everybody combines its block");
   table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
 }
 void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }

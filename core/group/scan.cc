@@ -253,8 +253,7 @@ struct ScanCall : FoldForAll {
 void scan_table(const Group& group, Table* table) {
   table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
   const Limits& limits = group.plan.limits;
-  table->add(group.n == 2 ? limits.of[SMELT_COLLECTIVE_SCAN].copy : UINT64_MAX,
-             "through shared memory in pieces of %u B, down a chain", limits.piece);
+  table->add_shared(group.n == 2 ? limits.of[SMELT_COLLECTIVE_SCAN].copy : UINT64_MAX, limits.piece, "down a chain");
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 void exscan_table(const Group& group, Table* table) { scan_table(group, table); }

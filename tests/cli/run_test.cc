@@ -90,6 +90,11 @@ TEST(Run, TellsWhatWasServed) {
   EXPECT_NE(outcome.err.find(" of 40 parallel regions and "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("; in 2 processes"), std::string::npos) << outcome.err;
 
+  // The option is the same.
+  outcome = run({{"run", "--stats", "--", program, "5"}, {{"SMELT_SPIN_US", "50"}}});
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
+
   outcome = run({{"run", "--verbose", "--", "sh", "-c", program + " 5"}, counted});
   EXPECT_NE(last_line(outcome).find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("took nothing"), std::string::npos) << outcome.err;

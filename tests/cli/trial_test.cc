@@ -119,7 +119,15 @@ TEST(Verdict, RunsThatScatterSettleNothing) {
   seen.others_cpus = 1.2;
   verdict = verdict_of(pairs_of(1.1, 15, 0.25), seen);
   EXPECT_TRUE(holds(verdict.text, "other processes kept 1.2 of 2 CPUs busy")) << verdict.text;
-  // Of one pair nothing is certain, and of three they must agree.
+  // Of one pair or two nothing is said, however far apart, and of three they must agree.
+  seen.others_cpus = 0;
+  for (const int few : {1, 2}) {
+    verdict = verdict_of(pairs_of(2.0, few, 0), seen);
+    EXPECT_EQ(verdict.kind, VerdictKind::kUnsettled);
+    EXPECT_TRUE(holds(verdict.text,
+                      few == 1 ? "not settled: 2.00, of one pair; try --pairs 20" : ", of two pairs; try --pairs 20"))
+        << verdict.text;
+  }
   EXPECT_EQ(verdict_of(pairs_of(1.0, 3, 0.1), seen).kind, VerdictKind::kUnsettled);
   EXPECT_EQ(verdict_of(pairs_of(2.0, 3, 0.1), seen).kind, VerdictKind::kFaster);
 }

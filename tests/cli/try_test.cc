@@ -62,6 +62,10 @@ TEST(Try, ForPeople) {
   for (const char* part : {"\n  wall time stock ", "\n  CPU time  stock ", "\n  ratio     ",
                            "\n  output    the same, 13 bytes\n", "\n  served    OpenMP (libgomp, 2 threads): "})
     EXPECT_TRUE(says(outcome.out, part)) << part << "in\n" << outcome.out;
+  // Nothing is certain of one pair, and nothing is said as if it were.
+  EXPECT_TRUE(outcome.out.starts_with("not settled: ")) << outcome.out;
+  EXPECT_TRUE(says(outcome.out, ", of 1 pair in ")) << outcome.out;
+  EXPECT_FALSE(says(outcome.out, "certain")) << outcome.out;
 }
 
 TEST(Try, NothingServedIsNotCalledAGain) {

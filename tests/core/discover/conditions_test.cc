@@ -226,7 +226,9 @@ TEST(Conditions, PinningBesideOthers) {
   fake.system.environment = [](const char* name) -> const char* {
     return std::string(name) == "OMP_PROC_BIND" ? "close" : nullptr;
   };
-  EXPECT_FINDING(program_conditions(fake.system, true).at(0), kNote, "OMP_PROC_BIND=close, and others run here");
+  const std::vector<Finding> bound = program_conditions(fake.system, true);
+  EXPECT_FINDING(bound.at(0), kWarning, "OMP_PROC_BIND=close, and others run here");
+  EXPECT_TRUE(any_warning_of_programs(bound));  // smelt doctor does not call running fine
 }
 
 TEST(Conditions, WarningsOfMeasuringAreNoneOfPrograms) {

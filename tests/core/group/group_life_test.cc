@@ -214,8 +214,9 @@ TEST(GroupLife, DescribesItself) {
       for (unsigned i = 0; smelt_group_describe(group, which, i, line, sizeof line) >= 0; ++i)
         text += std::string(line) + "\n";
     }
-    for (const char* wanted : {"pair", "<= 24 B: inline, both", "<= 280 B: inline", "<= 4 KiB: through shared memory",
-                               "<= 64 KiB: through shared memory, sliced", "longer: single copy"})
+    for (const char* wanted :
+         {"pair", "<= 24 B: inline, both", "<= 280 B: inline", "<= 4 KiB: through shared memory in one piece",
+          "<= 64 KiB: through shared memory, sliced", "longer: single copy"})
       EXPECT_HERE(text.find(wanted) != std::string::npos, "'%s' is missing in\n%s", wanted, text.c_str());
     EXPECT_HERE(smelt_group_describe(group, SMELT_COLLECTIVE_REDUCE, 99, line, sizeof line) == -ENOENT, "past the end");
     EXPECT_HERE(smelt_group_summary(group, line, sizeof line) > 0 && std::strstr(line, "2 participants"), "%s", line);
