@@ -25,7 +25,7 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kMostRows = 128;  // of a chart: of more CPUs there are no means to look at each, and pages of 7 MB
+constexpr uint32_t kMostRows = 96;  // of a chart: 128 rows are more than a screen shows, and make pages of 1.2 MB
 constexpr size_t kShownPatterns = 12;
 
 // One number per CPU; empty where the file does not tell.

@@ -44,6 +44,15 @@ Scale scale_of(std::vector<float> costs, uint32_t n) {
   return scale;
 }
 
+// Of `size` rows, or what is left of a part of the machine.
+std::vector<Rows::Block> equal_blocks(const std::vector<Rows::Block>& parts, uint32_t size) {
+  std::vector<Rows::Block> out;
+  for (const Rows::Block& part : parts)
+    for (uint32_t row = 0; row < part.count; row += size)
+      out.push_back({part.first + row, std::min(size, part.count - row), part.number});
+  return out;
+}
+
 // One row for each group.
 void fold(Rows& rows, const std::vector<Rows::Block>& groups, Rows::Kind kind, const uint16_t* node) {
   std::vector<uint16_t> firsts;
@@ -62,7 +71,8 @@ void fold(Rows& rows, const std::vector<Rows::Block>& groups, Rows::Kind kind, c
 uint32_t Rows::number(const Picture& p, uint32_t row) const {
   const uint16_t who = order[row];
   switch (kind) {
-    case Kind::kCpu: return p.cpu[who];
+    case Kind::kCpu:
+    case Kind::kBlock: return p.cpu[who];
     case Kind::kCore: return p.core[who];
     case Kind::kCache: return p.costs.llc[who];
     case Kind::kNode: return p.costs.node[who];
@@ -71,11 +81,18 @@ uint32_t Rows::number(const Picture& p, uint32_t row) const {
 }
 
 const char* Rows::what() const {
-  constexpr const char* kWhat[] = {"CPU", "core", "last-level cache", "NUMA node"};
+  constexpr const char* kWhat[] = {"CPU", "core", "last-level cache", "NUMA node", "block of neighbours"};
   return kWhat[static_cast<int>(kind)];
 }
 
 std::string Rows::name(const Picture& p, uint32_t row) const {
+  if (kind == Kind::kBlock) {
+    std::vector<uint32_t> cpus;
+    for (uint32_t i = 0; i < p.cpu.size(); ++i)
+      if (this->row[i] == row) cpus.push_back(p.cpu[i]);
+    std::sort(cpus.begin(), cpus.end());
+    return (cpus.size() == 1 ? "CPU " : "CPUs ") + cpu_ranges(cpus);
+  }
   constexpr const char* kWord[] = {"CPU", "core", "cache", "node"};
   return fmt::format("{} {}", kWord[static_cast<int>(kind)], number(p, row));
 }
@@ -96,18 +113,27 @@ Rows arrange(const Picture& p) {
   // Outlines that repeat the nodes' or surround single CPUs say nothing.
   if (rows.llcs.size() == rows.nodes.size() || rows.llcs.size() == rows.order.size()) rows.llcs.clear();
   if (rows.order.size() <= p.most_rows) return rows;
+  // Two rows for 128 CPUs would show nothing.
+  constexpr size_t kCoarse = 8;
   const auto few = [&p](const std::vector<Rows::Block>& groups) {
-    return groups.size() > 1 && groups.size() <= p.most_rows;
+    return groups.size() > 1 && groups.size() <= p.most_rows && groups.size() * kCoarse >= p.most_rows;
   };
   if (!p.core.empty())
     if (const auto cores = blocks(rows.order, p.core.data()); few(cores)) {
       fold(rows, cores, Rows::Kind::kCore, p.costs.node);
       return rows;
     }
-  if (few(rows.llcs))
-    fold(rows, std::vector<Rows::Block>(rows.llcs), Rows::Kind::kCache, p.costs.node);
-  else if (few(rows.nodes))
-    fold(rows, std::vector<Rows::Block>(rows.nodes), Rows::Kind::kNode, p.costs.node);
+  const std::vector<Rows::Block> caches = rows.llcs, nodes = rows.nodes;
+  if (few(caches)) {
+    fold(rows, caches, Rows::Kind::kCache, p.costs.node);
+  } else if (few(nodes)) {
+    fold(rows, nodes, Rows::Kind::kNode, p.costs.node);
+  } else {
+    const auto n = static_cast<uint32_t>(rows.order.size());
+    for (uint32_t size = 2; size < n && !rows.folded(); size *= 2)
+      if (const auto equal = equal_blocks(caches.empty() ? nodes : caches, size); equal.size() <= p.most_rows)
+        fold(rows, equal, Rows::Kind::kBlock, p.costs.node);
+  }
   return rows;
 }
 

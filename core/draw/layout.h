@@ -18,7 +18,8 @@ struct Rows {
     uint16_t number;        // of the node or cache
   };
   // What a row is. Many participants are folded: a row is all of a group, and its participant the group's first.
-  enum class Kind : uint8_t { kCpu, kCore, kCache, kNode };
+  // A block is made for the picture's sake, where the machine has no groups of a fitting size: neighbours in one cache.
+  enum class Kind : uint8_t { kCpu, kCore, kCache, kNode, kBlock };
 
   std::vector<uint16_t> order;  // row -> participant
   std::vector<uint32_t> row;    // [n] participant -> row
@@ -27,7 +28,7 @@ struct Rows {
   Kind kind = Kind::kCpu;
 
   bool folded() const { return kind != Kind::kCpu; }
-  // "last-level cache"; "cache 3", "CPU 5"; and its number alone.
+  // "last-level cache"; "cache 3", "CPU 5", "CPUs 8-11"; and its number alone, of a block its first CPU's.
   const char* what() const;
   std::string name(const Picture& picture, uint32_t row) const;
   uint32_t number(const Picture& picture, uint32_t row) const;

@@ -29,7 +29,7 @@ struct Picture {
   bool bounds_root = false;    // it is below those under this root only
   bool bounds_lines = false;   // it is below broadcasts by lines that several poll, too, not only below trees
   std::string date;            // of the drawing, where the picture is to say it
-  uint32_t most_rows = ~0u;    // charts of more participants have a row for each cache, or node
+  uint32_t most_rows = ~0u;    // charts of more participants have a row for each group of them
   std::vector<uint32_t> cpu;   // the kernel's number of participant i
   std::vector<uint16_t> core;  // of participant i, equal = SMT siblings; empty: not known
   std::vector<double> done;    // when participant i is done, in costs.unit

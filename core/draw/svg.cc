@@ -240,7 +240,10 @@ Lanes svg_lanes(Svg& svg, const Picture& p, const Rows& rows, double width, doub
   lanes.width = width;
   const bool several = rows.nodes.size() > 1 && rows.kind != Rows::Kind::kNode;
   const double size = kLeastText;
-  lanes.left = text_width("CPU 1023", size) + 8 + (several ? text_width("node 255", kLeastText) + 10 : 0);
+  double names = text_width("CPU 1023", size);
+  if (rows.kind == Rows::Kind::kBlock)
+    for (uint32_t row = 0; row < lanes.count; ++row) names = std::max(names, text_width(rows.name(p, row), size));
+  lanes.left = names + 8 + (several ? text_width("node 255", kLeastText) + 10 : 0);
 
   for (size_t b = 0; b < rows.nodes.size(); ++b) {
     const Rows::Block& block = rows.nodes[b];

@@ -36,6 +36,7 @@ int pair_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out)
 int all_to_all(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int dissemination(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int hybrid_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
+int forest_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int hierarchical_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out);
 

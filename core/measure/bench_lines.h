@@ -1,6 +1,14 @@
-// The common part of benchmarks between CPUs: lines in pages of their own, waiting for a line, letting things settle.
+// The common part of benchmarks between CPUs: lines and where they lie, waiting for a line, letting things settle.
+//
+// DESIGN NOTE: a line's home.
+// A line's home is the NUMA node of its page. On many processors a miss asks there, so a line whose home is on another
+// package makes a message between two neighbours as dear as one across (published matrices have that: all their pairs
+// use one line). So lines that two threads store to never share a page; nobody touches a page but the thread that
+// stores to its lines, whose first store decides where it lies (a look before only maps the kernel's page of zeros);
+// and the threads of a measurement have the kernel's own memory policy, whatever the process has (pinned.cc).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <ctime>
 
@@ -13,25 +21,35 @@
 
 namespace smelt {
 
-// Room for a T in fresh pages: the thread that touches them first decides on which NUMA node they lie. A Line starts as
-// zeroed memory (its bell apart, which nobody rings here), so a T made of lines may also be used without being
-// constructed by its owner.
-template <typename T>
-class MappedLines {
+// `each` lines for each of several owners, in fresh pages of the owner's, where its first store puts them. A Line
+// starts as zeroed memory (its bell apart, which nobody rings here).
+class OwnLines {
  public:
-  MappedLines() : memory_(os::map_pages(sizeof(T))) {
+  OwnLines(size_t owners, size_t each)
+      : each_(each),
+        stride_(((kColours + each) * sizeof(Line) + kLargestPage - 1) / kLargestPage * kLargestPage),
+        bytes_(owners * stride_),
+        memory_(static_cast<char*>(os::map_pages(bytes_))) {
     if (!memory_) throw UserError("out of memory for the lines of a measurement");
   }
-  ~MappedLines() { os::unmap_pages(memory_, sizeof(T)); }
-  MappedLines(const MappedLines&) = delete;
-  MappedLines& operator=(const MappedLines&) = delete;
-  T& operator*() const { return *static_cast<T*>(memory_); }
+  ~OwnLines() { os::unmap_pages(memory_, bytes_); }
+  OwnLines(const OwnLines&) = delete;
+  OwnLines& operator=(const OwnLines&) = delete;
+
+  // One's first; the others follow.
+  Line* of(size_t owner) const {
+    return reinterpret_cast<Line*>(memory_ + owner * stride_ + owner * (each_ | 1) % kColours * sizeof(Line));
+  }
 
  private:
-  void* const memory_;
+  static constexpr size_t kLargestPage = 64 << 10;  // of the kernels that there are: some of Arm's
+  static constexpr size_t kColours = 32;  // places in a page: else all owners' lines would fall into one set of a cache
+
+  const size_t each_, stride_, bytes_;
+  char* const memory_;
 };
 
-// The same, shared with the processes that are forked afterwards. Not ok(): there is no memory.
+// Room for a T that is shared with the processes that are forked afterwards. Not ok(): there is no memory.
 template <typename T>
 class SharedLines {
  public:

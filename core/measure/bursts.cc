@@ -4,30 +4,14 @@
 #include "measure/bursts.h"
 
 #include <map>
-#include <memory>
 #include <vector>
 
-#include "base/os/os.h"
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {
 namespace {
-
-// Zeroed pages are lines as they start; the thread that stores one first decides on which node it lies.
-struct Unmap {
-  size_t bytes;
-  void operator()(Line* lines) const { os::unmap_pages(lines, bytes); }
-};
-using Lines = std::unique_ptr<Line[], Unmap>;
-
-Lines map_lines(size_t count) {
-  const size_t bytes = count * sizeof(Line);
-  Lines lines(static_cast<Line*>(os::map_pages(bytes)), Unmap{bytes});
-  if (!lines) throw UserError("out of memory for the lines of a measurement");
-  return lines;
-}
 
 struct Part {
   std::vector<Line*> out, in;
@@ -54,15 +38,17 @@ void play(Part& part) {
 double measure_bursts(std::span<const CpuPair> pairs, int lines) {
   ns_per_tick();  // once, before any thread measures
   const auto each = static_cast<size_t>(lines);
-  const Lines memory = map_lines(2 * each * pairs.size());
+  const OwnLines memory(2 * pairs.size(), each);
   std::map<int, Part> parts;
-  Line* next = memory.get();
+  size_t owner = 0;
   for (const CpuPair& pair : pairs)
-    for (const auto& [from, to] : {std::pair{pair.a, pair.b}, std::pair{pair.b, pair.a}})
-      for (size_t i = 0; i < each; ++i, ++next) {
-        parts[from].out.push_back(next);
-        parts[to].in.push_back(next);
+    for (const auto& [from, to] : {std::pair{pair.a, pair.b}, std::pair{pair.b, pair.a}}) {
+      Line* const next = memory.of(owner++);
+      for (size_t i = 0; i < each; ++i) {
+        parts[from].out.push_back(next + i);
+        parts[to].in.push_back(next + i);
       }
+    }
   std::vector<PinnedJob> jobs;
   for (auto& [cpu, part] : parts) jobs.push_back({cpu, [&part] { play(part); }});
   run_pinned(jobs);

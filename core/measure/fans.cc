@@ -23,10 +23,12 @@ constexpr uint32_t kMostChildren = kFanChildren[kFanSizes - 1];
 constexpr size_t kLeastFanBatches = 3;  // before the time limit counts
 
 struct FanBoard {
-  Line release;            // gather: the parent's, for all
-  Line to[kMostChildren];  // scatter: the parent's, one for each
-  Line answer[kMostChildren];
-  std::atomic<uint64_t> last;  // the epoch that ends the script; told with its post
+  explicit FanBoard(uint32_t children) : lines(1 + children, kMostChildren) {}
+  Line& answer(uint32_t child) const { return *lines.of(1 + child); }
+
+  const OwnLines lines;
+  Line* const to = lines.of(0);                       // the parent's: scatter: one for each; gather: the first, for all
+  alignas(kLineBytes) std::atomic<uint64_t> last{0};  // the epoch that ends the script; told with its post
 };
 
 // Round trips by `trip(epoch)` until there are enough; the first batch warms up. Returns ns of one, leaves the epoch
@@ -56,12 +58,11 @@ void serve(FanBoard& board, const Line& line, Line* answer) {
 }
 
 double gather(const Fan& fan, uint32_t count, const FanEffort& effort) {
-  const MappedLines<FanBoard> memory;
-  FanBoard& board = *memory;
+  FanBoard board(count);
   double ns = 0;
   const auto collect = [&](uint64_t epoch) {
-    post(board.release, epoch);
-    for (uint32_t i = 0; i < count; ++i) await(board.answer[i].epoch, epoch);
+    post(*board.to, epoch);
+    for (uint32_t i = 0; i < count; ++i) await(board.answer(i).epoch, epoch);
   };
   std::vector<PinnedJob> jobs{{static_cast<int>(fan.parent), [&] {
                                  uint64_t epoch = 0;
@@ -70,18 +71,17 @@ double gather(const Fan& fan, uint32_t count, const FanEffort& effort) {
                                  collect(epoch);
                                }}};
   for (uint32_t i = 0; i < count; ++i)
-    jobs.push_back({static_cast<int>(fan.children[i]), [&board, i] { serve(board, board.release, &board.answer[i]); }});
+    jobs.push_back({static_cast<int>(fan.children[i]), [&board, i] { serve(board, *board.to, &board.answer(i)); }});
   run_pinned(jobs);
   return ns;
 }
 
 double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
-  const MappedLines<FanBoard> memory;
-  FanBoard& board = *memory;
+  FanBoard board(count);
   double ns = 0;
   const auto send = [&](uint64_t epoch) {
     for (uint32_t i = 0; i < count; ++i) post(board.to[i], epoch);
-    await(board.answer[count - 1].epoch, epoch);
+    await(board.answer(count - 1).epoch, epoch);
   };
   std::vector<PinnedJob> jobs{{static_cast<int>(fan.parent), [&] {
                                  uint64_t epoch = 0;
@@ -91,7 +91,7 @@ double scatter(const Fan& fan, uint32_t count, const FanEffort& effort) {
                                }}};
   for (uint32_t i = 0; i < count; ++i)
     jobs.push_back({static_cast<int>(fan.children[i]),
-                    [&board, i, count] { serve(board, board.to[i], i + 1 == count ? &board.answer[i] : nullptr); }});
+                    [&board, i, count] { serve(board, board.to[i], i + 1 == count ? &board.answer(i) : nullptr); }});
   run_pinned(jobs);
   return ns;
 }

@@ -29,7 +29,8 @@ namespace {
 // --- ping-pong ---
 
 struct Table {
-  Line a, b;
+  const OwnLines lines{2, 1};
+  Line &a = *lines.of(0), &b = *lines.of(1);
 };
 
 // `epoch` is the last one used and moves on equally on both sides.
@@ -57,9 +58,10 @@ void pong(Table& table, uint64_t& epoch, int trips = (1 + kBatches) * kRoundTrip
 // --- one direction ---
 
 struct Channel {
-  Line data[kMany];  // sender's
-  Line go;           // sender's: "data is ready, look now"
-  Line ack;          // receiver's: "episode done"
+  const OwnLines lines{2, kMany + 1};
+  Line* const data = lines.of(0);  // [kMany] sender's
+  Line& go = data[kMany];          // sender's: "data is ready, look now"
+  Line& ack = *lines.of(1);        // receiver's: "episode done"
 };
 
 template <typename Episode>
@@ -150,23 +152,23 @@ PairCost measure_pair(int os_cpu_a, int os_cpu_b) {
   require_two(os_cpu_a, os_cpu_b);
   std::vector<double> before, after;
   DirectionSamples there, back_again;
-  const MappedLines<Table> table;
-  const MappedLines<Channel> forth, back;
+  Table table;
+  Channel forth, back;
   const auto run_a = [&] {
     uint64_t epoch = 0;
-    serve(*table, epoch, kWarmUpTrips, nullptr);
-    ping(*table, epoch, before);
-    send_all(*forth, there);
-    receive_all(*back, back_again);
-    ping(*table, epoch, after);
+    serve(table, epoch, kWarmUpTrips, nullptr);
+    ping(table, epoch, before);
+    send_all(forth, there);
+    receive_all(back, back_again);
+    ping(table, epoch, after);
   };
   const auto run_b = [&] {
     uint64_t epoch = 0;
-    pong(*table, epoch, kWarmUpTrips);
-    pong(*table, epoch);
-    receive_all(*forth, there);
-    send_all(*back, back_again);
-    pong(*table, epoch);
+    pong(table, epoch, kWarmUpTrips);
+    pong(table, epoch);
+    receive_all(forth, there);
+    send_all(back, back_again);
+    pong(table, epoch);
   };
   run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
   return pair_cost(std::move(before), after, there, back_again);
@@ -175,16 +177,16 @@ PairCost measure_pair(int os_cpu_a, int os_cpu_b) {
 std::vector<double> measure_hops(int os_cpu_a, int os_cpu_b) {
   require_two(os_cpu_a, os_cpu_b);
   std::vector<double> hops;
-  const MappedLines<Table> table;
+  Table table;
   const auto run_a = [&] {
     uint64_t epoch = 0;
-    serve(*table, epoch, kWarmUpTrips, nullptr);
-    ping(*table, epoch, hops);
+    serve(table, epoch, kWarmUpTrips, nullptr);
+    ping(table, epoch, hops);
   };
   const auto run_b = [&] {
     uint64_t epoch = 0;
-    pong(*table, epoch, kWarmUpTrips);
-    pong(*table, epoch);
+    pong(table, epoch, kWarmUpTrips);
+    pong(table, epoch);
   };
   run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
   return hops;

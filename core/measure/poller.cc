@@ -14,19 +14,14 @@ namespace {
 constexpr size_t kMostPollers = 16;  // that take part, at most
 constexpr int kWarmUpRounds = 8;     // that do not count
 
-struct PollerBoard {
-  Line alone;
-  Line shared;
-  Line answer[kMostPollers];
-};
-
 }  // namespace
 
 double measure_poller(int writer, const std::vector<int>& all_pollers, double recv_busy, int samples) {
   const size_t pollers = std::min(all_pollers.size(), kMostPollers);
   ns_per_tick();
-  const MappedLines<PollerBoard> board;
-  PollerBoard& lines = *board;
+  const OwnLines lines(1 + pollers, 2);
+  Line &alone = lines.of(0)[0], &shared = lines.of(0)[1];
+  const auto answer = [&lines](size_t poller) -> Line& { return *lines.of(1 + poller); };
   std::vector<double> one, all;
   std::vector<PinnedJob> jobs;
   jobs.push_back({writer, [&] {
@@ -34,13 +29,13 @@ double measure_poller(int writer, const std::vector<int>& all_pollers, double re
                     for (int sample = -kWarmUpRounds; sample < samples; ++sample) {
                       settle();
                       const uint64_t start = ticks();
-                      post(lines.alone, ++epoch);
-                      await(lines.answer[0].epoch, epoch);
+                      post(alone, ++epoch);
+                      await(answer(0).epoch, epoch);
                       const uint64_t between = ticks();
                       settle();
                       const uint64_t again = ticks();
-                      post(lines.shared, ++epoch);
-                      for (size_t i = 0; i < pollers; ++i) await(lines.answer[i].epoch, epoch);
+                      post(shared, ++epoch);
+                      for (size_t i = 0; i < pollers; ++i) await(answer(i).epoch, epoch);
                       const uint64_t end = ticks();
                       if (sample < 0) continue;
                       one.push_back(ns_between(start, between));
@@ -48,15 +43,15 @@ double measure_poller(int writer, const std::vector<int>& all_pollers, double re
                     }
                   }});
   for (size_t i = 0; i < pollers; ++i)
-    jobs.push_back({all_pollers[i], [&lines, i, samples] {
+    jobs.push_back({all_pollers[i], [&, i] {
                       const auto last = 2 * static_cast<uint64_t>(kWarmUpRounds + samples);
                       for (uint64_t epoch = 2; epoch <= last; epoch += 2) {
                         if (i == 0) {
-                          await(lines.alone.epoch, epoch - 1);
-                          post(lines.answer[0], epoch - 1);
+                          await(alone.epoch, epoch - 1);
+                          post(answer(0), epoch - 1);
                         }
-                        await(lines.shared.epoch, epoch);
-                        post(lines.answer[i], epoch);
+                        await(shared.epoch, epoch);
+                        post(answer(i), epoch);
                       }
                     }});
   run_pinned(jobs);

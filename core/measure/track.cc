@@ -36,14 +36,12 @@ struct Track::Lanes {
 Track::Track(const std::vector<const Schedule*>& schedules) {
   lanes_ = static_cast<Lanes*>(os::map_pages(sizeof(Lanes)));
   if (!lanes_) throw UserError("out of memory for the lines of a measurement");
+  schedules_ = schedules;
   for (const Schedule* schedule : schedules) {
     n_ = schedule->n;
     const uint64_t bytes = Barrier::bytes(*schedule);
     void* memory = os::map_pages(bytes);
     if (!memory) throw UserError("out of memory for the barriers of a measurement");
-    // The threads wait like those of a team of its own, but never sleep: a sleep and a wake-up are no property of a
-    // pattern.
-    Barrier::create(*schedule, WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, memory);
     memory_.push_back(memory);
     bytes_.push_back(bytes);
   }
@@ -53,6 +51,15 @@ Track::Track(const std::vector<const Schedule*>& schedules) {
 Track::~Track() {
   for (size_t i = 0; i < memory_.size(); ++i) os::unmap_pages(memory_[i], bytes_[i]);
   os::unmap_pages(lanes_, sizeof(Lanes));
+}
+
+// By the first participant, as a team's master makes its barrier: then its lines lie on that one's NUMA node here, too.
+void Track::create_barriers() {
+  // The threads wait like those of a team of its own, but never sleep: a sleep and a wake-up are no property of a
+  // pattern.
+  for (size_t i = 0; i < schedules_.size(); ++i)
+    Barrier::create(*schedules_[i], WaitPolicy{kSpinForever, 0, PostOrder::kUnfenced}, memory_[i]);
+  schedules_.clear();
 }
 
 void Track::drive(uint32_t me, const Order& order) {
@@ -144,6 +151,7 @@ void Track::run(const std::vector<uint32_t>& cpus, const std::function<void()>& 
   ns_per_tick();  // once, before any thread measures
   std::vector<PinnedJob> jobs;
   jobs.push_back({static_cast<int>(cpus[0]), [&] {
+                    create_barriers();
                     conductor();
                     give({});
                   }});

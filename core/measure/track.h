@@ -11,8 +11,8 @@ namespace smelt {
 
 class Track {
  public:
-  // One barrier for each schedule, all of n participants. They are only read while this lives. Throws UserError: out of
-  // memory.
+  // One barrier for each schedule, all of n participants; they must live until run() is through for the first time.
+  // Throws UserError: out of memory.
   explicit Track(const std::vector<const Schedule*>& schedules);
   ~Track();
   Track(const Track&) = delete;
@@ -32,6 +32,7 @@ class Track {
  private:
   struct Lanes;
   struct Order;
+  void create_barriers();
   void give(Order order);
   void await_done();
   void serve(uint32_t me, uint64_t number);
@@ -39,7 +40,8 @@ class Track {
   void drive(uint32_t me, const Order& order);
 
   uint32_t n_ = 0;
-  std::vector<void*> memory_;  // of the barriers
+  std::vector<const Schedule*> schedules_;  // of barriers that are not made yet
+  std::vector<void*> memory_;               // of the barriers
   std::vector<uint64_t> bytes_;
   std::vector<uint64_t> episode_;  // last one of each barrier, as the conductor counts
   Lanes* lanes_ = nullptr;

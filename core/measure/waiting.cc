@@ -24,8 +24,9 @@ constexpr uint32_t kLeastSamples = 8;  // before the time limit counts
 constexpr double kFallAsleepNs = 50'000;
 
 struct WaitingBoard {
-  Line polled;  // never posted
-  Line call, answer;
+  const OwnLines lines{2, 2};
+  Line& polled = lines.of(0)[0];  // never posted
+  Line &call = lines.of(0)[1], &answer = *lines.of(1);
 };
 
 void pass(double ns) {
@@ -77,8 +78,7 @@ void sleep_until(Line& line, uint64_t epoch) {
 
 WaitFigures measure_waiting(int cpu, int other, double answer_hop, const WaitEffort& effort) {
   ns_per_tick();
-  const MappedLines<WaitingBoard> memory;
-  WaitingBoard& board = *memory;
+  WaitingBoard board;
   WaitFigures out{};
   std::vector<double> calls, returns;
   std::atomic<uint64_t> last{0};  // the epoch after which nobody sleeps any more

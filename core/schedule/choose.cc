@@ -12,6 +12,7 @@
 
 #include <cerrno>
 
+#include "generate/clusters.h"
 #include "generate/patterns.h"
 #include "policy/thresholds.h"
 #include "schedule/barrier_search.h"
@@ -24,10 +25,24 @@ namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its messages are n squared
 constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participants while a program starts
+constexpr uint32_t kMostClusters = 8;       // for a tree in each, likewise ...
+constexpr uint32_t kLeastCluster = 16;      // ... participants, in the mean
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
 
-bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool at_leisure, const SearchEffort& effort) {
+// Of few clusters that are large, where a tree in each pays.
+bool is_of_large_clusters(const Costs& costs, Arena& arena) {
+  char* const scratch = arena.mark();
+  auto* of = arena.make<uint16_t>(costs.n);  // not on the stack, of which programs may have little
+  if (!of) return false;
+  const uint32_t clusters = number_clusters(costs.n, costs.node, costs.llc, of);
+  arena.rewind(scratch);
+  return clusters > 1 && clusters <= kMostClusters && kLeastCluster * clusters <= costs.n;
+}
+
+bool is_tried(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, bool at_leisure,
+              const SearchEffort& effort) {
   const PatternInfo& info = *pattern.info;
+  const uint32_t n = costs.n;
   const bool exchanges = op == Operation::kBarrier && root < 0;
   if (is_by_lines(info) && op == Operation::kBroadcast && !effort.lines) return false;
   if (info.exchange && !exchanges) return false;  // it has no root
@@ -35,6 +50,7 @@ bool is_tried(const Pattern& pattern, Operation op, int root, uint32_t n, bool a
   if (at_leisure) return true;
   if (exchanges && n == 2) return info.exchange == pair_exchange;
   if (!is_hurried(effort, n)) return true;
+  if (info.exchange == forest_exchange) return is_of_large_clusters(costs, arena);
   if (info.exchange) return info.exchange == spread_exchange && pattern.argument >= kLeastHurriedWidth;
   return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
 }
@@ -128,7 +144,7 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
       arena,
       [&](const Pattern& pattern) {
         if (spread_at_once && !at_leisure && pattern.info->exchange == spread_exchange) return false;
-        return is_tried(pattern, op, root, costs.n, at_leisure, effort);
+        return is_tried(pattern, op, root, costs, arena, at_leisure, effort);
       },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {

@@ -351,6 +351,39 @@ TEST(Measured, BroadcastsByLinesAreOrderedAndCrossTheSocket) {
   EXPECT_NE(other["broadcasts"][0]["machine"].get<std::string>().find("8375C"), std::string::npos);
 }
 
+// Long messages: the order in which the two sides read a line decides.
+TEST(Measured, LongBroadcastsAreCheaperWhereTheNearSideReadsFirst) {
+  json file = json::parse(kBroadcasts);
+  file["rows"] = json::array();
+  const auto add = [&](const char* configuration, int ranks, int bytes) {
+    file["rows"].push_back({{"configuration", configuration}, {"ranks", ranks}, {"bytes", bytes}, {"avg_us", 1}});
+  };
+  const std::vector<const char*> at_48 = {
+      "flat", "clwb", "wait,2K,relaxed", "wait,8K,relaxed", "wait,8K,strict", "opt4,8K,no-wait", "opt4,8K,wait"};
+  for (const int bytes : {4096, 262144})
+    for (const char* configuration : at_48) add(configuration, 48, bytes);
+  for (const int ranks : {24, 25}) add("flat", ranks, 262144);
+  const json out = smelt({"compare", "--json", "--measured", write_file("long_broadcasts.json", file.dump())}).json();
+  const auto price = [&](size_t size, const std::string& configuration) {
+    for (const json& row : out["broadcasts"][0]["sizes"][size]["configurations"])
+      if (row["configuration"] == configuration) return row["predicted"].get<double>();
+    ADD_FAILURE() << configuration << '\n' << out;
+    return 0.0;
+  };
+  // A lead of two pages keeps the near readers at their pace. A shorter one helps less; telling of each chunk costs.
+  EXPECT_LT(price(1, "wait,8K,relaxed"), 0.95 * price(1, "flat"));
+  EXPECT_GT(price(1, "wait,2K,relaxed"), price(1, "wait,8K,relaxed"));
+  EXPECT_GT(price(1, "wait,8K,strict"), price(1, "wait,8K,relaxed"));
+  EXPECT_GT(price(1, "clwb"), price(1, "wait,8K,strict"));
+  // Messages shorter than a chunk do not wait.
+  EXPECT_EQ(price(0, "opt4,8K,wait"), price(0, "opt4,8K,no-wait"));
+  EXPECT_LT(price(1, "opt4,8K,wait"), price(1, "opt4,8K,no-wait"));
+  // One far reader takes each line from the near ones; two and more share it.
+  const json& growth = out["broadcasts"][0]["sizes"][1];
+  EXPECT_GT(growth["step"]["predicted"], 1.9);
+  EXPECT_LT(growth["beyond"]["predicted"], 0.9);
+}
+
 TEST(Measured, BroadcastTablesRefuseWhatIsNone) {
   const auto changed = [](auto change, std::vector<std::string> more = {}) {
     json file = json::parse(kBroadcasts);

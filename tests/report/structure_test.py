@@ -173,6 +173,15 @@ with tempfile.TemporaryDirectory() as folder:
         check(done.returncode == 0, f"{shape}: {done.stderr}")
         read(text, shape)
 
+    # Of many CPUs the charts have a row for each group of some: their own, or neighbours where there are none.
+    for shape, group in (("pack:2 numa:1 l3:1 core:64 pu:1", "block of neighbours"), ("pack:2 l3:1 core:32 pu:2", "core"),
+                         ("pack:2 numa:1 l3:16 core:8 pu:2", "last-level cache")):
+        done, text = report(folder, "many.html", "--machine", "synthetic:" + shape)
+        check(done.returncode == 0, f"{shape}: {done.stderr}")
+        read(text, shape)
+        check(f"each is a {group}, " in text, f"{shape}: no row is a {group}")
+        check(len(text) < 900_000, f"{shape}: {len(text)} bytes")
+
     # A profile and a network profile bring their own sections.
     network = root / "tests/data/network/two_rails.json"
     done, text = report(folder, "network.html", "--machine", "zoo:apple-m1-pro-1x6", "--network", str(network))

@@ -56,6 +56,32 @@ TEST(Rows, OfManyAreFolded) {
   EXPECT_FALSE(arrange(p).folded());
 }
 
+// Two packages of 64 CPUs, each one node and one cache: neither two rows nor 128.
+TEST(Rows, OfAMachineWithoutSmallGroupsAreBlocks) {
+  Picture p = costs_picture(2, 1, 64);
+  p.most_rows = 96;
+  Rows rows = arrange(p);
+  ASSERT_EQ(rows.kind, Rows::Kind::kBlock);
+  ASSERT_EQ(rows.order.size(), 64u);
+  for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(rows.row[i], i / 2);
+  EXPECT_EQ(rows.name(p, 33), "CPUs 66,67");
+  EXPECT_EQ(rows.number(p, 33), 66u);
+  ASSERT_EQ(rows.nodes.size(), 2u);
+  EXPECT_EQ(rows.nodes[1].first, 32u);
+  EXPECT_EQ(rows.nodes[1].count, 32u);
+  // Blocks do not reach from one node into the other, and the last of a node may be smaller.
+  p = costs_picture(2, 1, 17);
+  p.most_rows = 32;
+  rows = arrange(p);
+  ASSERT_EQ(rows.kind, Rows::Kind::kBlock);
+  ASSERT_EQ(rows.order.size(), 18u);
+  EXPECT_EQ(rows.row[16], 8u);
+  EXPECT_EQ(rows.row[17], 9u);
+  EXPECT_EQ(rows.name(p, 8), "CPU 16");
+  for (uint32_t i = 0; i < 34; ++i) p.core[i] = static_cast<uint16_t>(i / 2);
+  EXPECT_EQ(arrange(p).kind, Rows::Kind::kCore) << "the machine's own groups come first";
+}
+
 TEST(HeatMap, OfFoldedRowsHasTheMeans) {
   Picture p = costs_picture(2, 2, 4, 0.3);
   p.most_rows = 8;

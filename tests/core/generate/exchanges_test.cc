@@ -75,6 +75,50 @@ TEST(Exchanges, AllToAllIsOneRoundOfEverything) {
   }
 }
 
+// Every cluster gathers up one tree and releases down another; between clusters there is a message each way, no more.
+TEST(Exchanges, ForestsGatherExchangeAndRelease) {
+  for (const auto& [clusters, cores] : {std::pair{2u, 24u}, {2u, 3u}, {3u, 16u}, {1u, 20u}, {16u, 1u}, {1u, 1u}}) {
+    SCOPED_TRACE(std::to_string(clusters) + " x " + std::to_string(cores));
+    Machine machine = make_machine("m", clusters, cores, 100, 600, 0, 1);
+    MappedArena arena(1 << 24);
+    const Costs costs = machine.paper(arena);
+    Exchange exchange;
+    ASSERT_EQ(forest_exchange(costs, 0, arena, &exchange), 0);
+    const uint32_t n = clusters * cores;
+    ASSERT_EQ(exchange.count, 2 * (n - clusters) + clusters * (clusters - 1)) << text(exchange);
+    std::vector<int> sent(n, -1), released(n, -1);
+    std::set<uint16_t> roots;
+    uint32_t first_across = exchange.rounds, last_across = 0;
+    for (uint32_t m = 0; m < exchange.count; ++m) {
+      const auto [round, from, to] = exchange.messages[m];
+      ASSERT_LT(round, exchange.rounds);
+      if (m > 0) EXPECT_LE(exchange.messages[m - 1].round, round);
+      if (costs.node[from] == costs.node[to]) continue;
+      roots.insert(from);
+      first_across = std::min<uint32_t>(first_across, round);
+      last_across = std::max<uint32_t>(last_across, round);
+    }
+    EXPECT_EQ(roots.size(), clusters > 1 ? clusters : 0);
+    for (uint32_t m = 0; m < exchange.count; ++m) {
+      const auto [round, from, to] = exchange.messages[m];
+      if (costs.node[from] != costs.node[to]) continue;
+      if (m < n - clusters) {
+        if (clusters > 1) EXPECT_LT(round, first_across);
+        EXPECT_EQ(sent[from], -1) << from;
+        EXPECT_FALSE(roots.count(from));
+        sent[from] = round;
+        EXPECT_EQ(sent[to], -1) << to << " tells its parent before it has heard from " << from;
+      } else {
+        if (clusters > 1) EXPECT_GT(round, last_across);
+        EXPECT_EQ(released[to], -1) << to;
+        EXPECT_TRUE(released[from] >= 0 || (sent[from] < 0)) << from << " tells others before it knows";
+        EXPECT_LT(released[from], int{round});
+        released[to] = round;
+      }
+    }
+  }
+}
+
 TEST(Exchanges, HybridInOneCacheIsGatherAndRelease) {
   MappedArena arena(1 << 20);
   Machine machine = make_machine("m", 1, 4, 100, 100, 0, 1);

@@ -25,7 +25,7 @@ TEST(Plan, ExchangesServeBarriersOnly) {
   const Costs costs = make_machine("m", 2, 4, 100, 600, 0.1f, 1).overlap(arena);
   const size_t left = arena.left();
   Choice choice;
-  for (const char* name : {"dissemination", "all-to-all", "hybrid", "pair"}) {
+  for (const char* name : {"dissemination", "all-to-all", "hybrid", "forest", "pair"}) {
     EXPECT_EQ(build(pattern(name), Operation::kBroadcast, -1, costs, arena, &choice), -EINVAL) << name;
     EXPECT_EQ(build(pattern(name), Operation::kReduce, -1, costs, arena, &choice), -EINVAL) << name;
   }
@@ -45,6 +45,29 @@ TEST(Plan, ATreeBarrierIsReductionThenBroadcast) {
   ASSERT_EQ(build(pattern("mst"), Operation::kBarrier, 3, costs, arena, &barrier), 0);
   EXPECT_EQ(barrier.tree.root, 3);
   EXPECT_NEAR(barrier.predicted, reduce.predicted + broadcast.predicted, 1e-6);
+}
+
+// Two large sockets: a far message each way at once, where a single tree's goes there and back. Found while a program
+// starts, too; of many small clusters it is not even tried then.
+TEST(Best, OfTwoLargeClustersIsAForest) {
+  for (const bool at_leisure : {false, true}) {
+    MappedArena arena(kBlockBytes);
+    const Costs costs = make_machine("m", 2, 40, 100, 600, 0.1f, 1).overlap(arena);
+    SearchEffort effort;
+    if (at_leisure) effort.moves = 2000;
+    Choice best, tree;
+    ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best, effort), 0);
+    ASSERT_EQ(build(pattern("optimised"), Operation::kBarrier, -1, costs, arena, &tree, effort), 0);
+    EXPECT_STREQ(best.pattern.info->name, "forest");
+    EXPECT_LT(best.predicted, 0.95 * tree.predicted);
+    EXPECT_TRUE(is_correct(best.schedule));
+  }
+  MappedArena arena(kBlockBytes);
+  Choice best;
+  ASSERT_EQ(
+      choose_best(Operation::kBarrier, -1, make_machine("m", 20, 4, 100, 600, 0.1f, 1).overlap(arena), arena, &best),
+      0);
+  EXPECT_STRNE(best.pattern.info->name, "forest");
 }
 
 TEST(Best, IsCorrectAndNoDearerThanAnyPattern) {
