@@ -14,6 +14,7 @@
 #include "base/os/os.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
+#include "network/rounds.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"
 
@@ -23,7 +24,6 @@ namespace {
 constexpr uint32_t kProtocol = 3;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
 constexpr size_t kLongestNode = 255;    // bytes of a name
-constexpr size_t kNote = 16;            // an announcement, an answer to one
 constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
 
 double now_us() { return static_cast<double>(os::now_ns()) * 1e-3; }
@@ -66,121 +66,6 @@ std::vector<std::string> expect(Control& control, const char* what, size_t count
   words.erase(words.begin());
   return words;
 }
-
-// Both ends of a ping-pong, way by way. Each message is received where the receive was posted before the sender could
-// know: nothing comes unexpectedly but where the way itself leaves it so.
-class Rounds {
- public:
-  explicit Rounds(std::unique_ptr<FabricPort> port)
-      : data_(kLongestRailSample),
-        here_(2 * kLongestRailSample),
-        there_(2 * kLongestRailSample),
-        note_(kNote),
-        noted_(kNote),
-        port_(std::move(port)) {}
-
-  // Before the first round: the memory for the other's first message.
-  void prepare(RailMethod method, size_t bytes) {
-    if (method == kRailRendezvous)
-      port_->post_receive(noted_.data(), kNote);
-    else
-      expect_packets(method, bytes);
-  }
-
-  // While the next step is agreed on: the peer may not have all of the last message yet.
-  std::function<void()> meanwhile() {
-    return [this] { port_->progress(); };
-  }
-
-  // One message there; prepare() was called, and is again for the answer.
-  void send(RailMethod method, size_t bytes) {
-    for (uint32_t message = 0; message < messages_of(method); ++message)
-      for (size_t at = 0, now; at < bytes; at += now) {
-        now = std::min<size_t>(bytes - at, kRailPacket);
-        if (method == kRailGathered)
-          port_->send_pieces(&data_[at / 2], &data_[kLongestRailSample / 2 + at / 2], now / 2);
-        else
-          port_->send(&data_[at], now);
-      }
-  }
-
-  void ask_and_send(size_t bytes, bool more) {
-    port_->post_receive(noted_.data(), kNote);  // the answer
-    port_->send(note_.data(), kNote);
-    port_->wait_received();
-    if (more) port_->post_receive(noted_.data(), kNote);  // the next announcement
-    port_->send(data_.data(), bytes);
-  }
-
-  void receive(RailMethod method, size_t bytes) {
-    if (method == kRailRendezvous) {
-      port_->wait_received();
-      port_->post_receive(there_.data(), bytes);
-      port_->send(note_.data(), kNote);
-      port_->wait_received();
-      return;
-    }
-    // From where it arrived to where it belongs.
-    for (size_t taken = 0, now; taken < expected_; taken += now) {
-      now = packet_at(taken);
-      port_->wait_received();
-      std::memcpy(&there_[taken], &here_[taken], now);
-      if (posted_ < expected_) post_packet();
-    }
-  }
-
-  // The one that measures: times of one way, in µs. The first round warms up.
-  std::vector<double> measure(RailMethod method, size_t bytes, uint32_t rounds) {
-    std::vector<double> times;
-    for (uint32_t i = 0; i <= rounds; ++i) {
-      if (method != kRailRendezvous) expect_packets(method, bytes);
-      const double begin = now_us();
-      if (method == kRailRendezvous)
-        ask_and_send(bytes, true);
-      else
-        send(method, bytes);
-      receive(method, bytes);
-      if (i > 0) times.push_back((now_us() - begin) / 2);
-      port_->wait_sent();
-    }
-    return times;
-  }
-
-  void answer(RailMethod method, size_t bytes, uint32_t rounds) {
-    for (uint32_t i = 0; i <= rounds; ++i) {
-      receive(method, bytes);
-      const bool more = i < rounds;
-      if (method == kRailRendezvous) {
-        ask_and_send(bytes, more);
-      } else {
-        if (more) expect_packets(method, bytes);
-        send(method, bytes);
-      }
-      port_->wait_sent();
-    }
-  }
-
- private:
-  static constexpr uint32_t kPosted = 64;  // packets at most: libfabric's own queue is not longer everywhere
-
-  static uint32_t messages_of(RailMethod method) { return method == kRailPair ? 2 : 1; }
-
-  // The next message, or two, comes in packets.
-  void expect_packets(RailMethod method, size_t bytes) {
-    each_ = bytes, expected_ = messages_of(method) * bytes, posted_ = 0;
-    for (uint32_t i = 0; i < kPosted && posted_ < expected_; ++i) post_packet();
-  }
-  size_t packet_at(size_t offset) const { return std::min<size_t>(each_ - offset % each_, kRailPacket); }
-  void post_packet() {
-    const size_t bytes = packet_at(posted_);
-    port_->post_receive(&here_[posted_], bytes);
-    posted_ += bytes;
-  }
-
-  std::vector<char> data_, here_, there_, note_, noted_;
-  size_t each_ = 0, expected_ = 0, posted_ = 0;  // bytes: of a message, of all, for which receives are posted
-  const std::unique_ptr<FabricPort> port_;       // closed first: until then it may write into the buffers
-};
 
 // A port whose waiting ends when the peer's process does, or after a long silence.
 std::unique_ptr<FabricPort> open_port(const std::string& address, Control& control, const double* begun_us) {
