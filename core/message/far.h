@@ -169,13 +169,13 @@ class Far : public Object {
   Taken take_data(FarPeer* peer, const FarHeader& header);
 
   Parts parts_{};
-  smelt_endpoint_carrier carrier_{};
-  uint16_t near_ = 0;  // members of this machine
+  smelt_endpoint_carrier carrier_{};  // of the host's rails
+  uint16_t near_ = 0;                 // members of this machine
   bool alone_ = false;
   FarPeer* peers_ = nullptr;
   char* buffers_ = nullptr;                     // one for each peer, for the next message from it
   alignas(64) std::atomic<uintptr_t> busy_{0};  // the lock of the carrier, and of everything here but the queues
-  FarSlots slots_;
+  FarSlots slots_;                              // of requests that the peers know by name
   // How often it is worth to look
   alignas(64) std::atomic<uint32_t> idle_{0}, turn_{0};  // looks in vain; looks that were left out
   std::atomic<int64_t> looked_{0};                       // ns: the last one

@@ -1,3 +1,4 @@
+// The inbox (inbox.h): beginning empty, and a cell whose sender has died. Sending and reading are inline there.
 #include "message/inbox.h"
 
 namespace smelt {

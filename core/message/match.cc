@@ -1,3 +1,5 @@
+// The matching table (match.h): beginning and end, growing by a bucket, and where receives and messages meet while no
+// wildcard is about.
 #include "message/match.h"
 
 #include <cerrno>

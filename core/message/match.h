@@ -162,11 +162,11 @@ class MatchTable {
   void take_first(MatchMessage* message);
 
   bool alone_ = false;
-  std::atomic<uint64_t> buckets_{0};
-  std::atomic<uintptr_t> growing_{0};
-  uint64_t first_ = 0;
-  MatchBucket* segments_[kSegments] = {};
-  MatchShard* shards_ = nullptr;
+  std::atomic<uint64_t> buckets_{0};       // as many as keys are spread over
+  std::atomic<uintptr_t> growing_{0};      // the lock of the thread that adds one
+  uint64_t first_ = 0;                     // buckets of the first segment
+  MatchBucket* segments_[kSegments] = {};  // every further one has as many buckets as all before it
+  MatchShard* shards_ = nullptr;           // [kShards] of wildcards
 };
 
 }  // namespace smelt

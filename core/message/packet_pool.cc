@@ -1,3 +1,4 @@
+// Packets (packet_pool.h): taken from a list, given back to one or onto the stack, reclaimed from the dead.
 #include "message/packet_pool.h"
 
 #include "message/lock_bit.h"

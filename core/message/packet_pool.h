@@ -67,11 +67,12 @@ class PacketPool {
   uint32_t own_list() const;
   bool pop(PacketList* list, uint32_t* packet);
 
-  PacketReturns returns_;
-  uint32_t packets_ = 0;
-  bool returned_first_ = false, alone_ = false;
-  std::atomic<uint16_t>* holders_ = nullptr;  // member + 1; 0: nobody
-  PacketList lists_[kLists];
+  PacketReturns returns_;        // the stack of those that receivers have returned, and all lists' links
+  uint32_t packets_ = 0;         // all that there are
+  bool returned_first_ = false;  // as write_full() says
+  bool alone_ = false;
+  std::atomic<uint16_t>* holders_ = nullptr;  // [packets] member + 1; 0: nobody
+  PacketList lists_[kLists];                  // each of the threads whose number falls on it
 };
 
 }  // namespace smelt

@@ -1,11 +1,9 @@
+// Sampling a network (sampling.h): which rails there are, what is timed on each, and the server that plays the other end.
 #include "network/sampling.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "base/os/os.h"
 #include "network/fabric.h"
 #include "network/interfaces.h"
+#include "network/language.h"
 #include "network/rounds.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"
@@ -21,58 +20,16 @@
 namespace smelt {
 namespace {
 
-constexpr uint32_t kProtocol = 3;
 constexpr uint32_t kMostRounds = 200, kFirstRounds = 3;
-constexpr size_t kLongestNode = 255;    // bytes of a name
-constexpr double kSilenceSeconds = 60;  // longer than the longest message takes on any rail worth sampling
 
 double now_us() { return static_cast<double>(os::now_ns()) * 1e-3; }
-
-std::string hex_of(const std::string& bytes) {
-  std::string text;
-  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<uint8_t>(c));
-  return text;
-}
-
-std::string from_hex(const std::string& text) {
-  std::string bytes;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    uint8_t value = 0;
-    const auto [end, error] = std::from_chars(&text[i], &text[i] + 2, value, 16);
-    if (error != std::errc{} || end != &text[i] + 2) throw UserError("the peer speaks another language");
-    bytes += static_cast<char>(value);
-  }
-  return bytes;
-}
-
-uint32_t number_of(const std::string& text, uint32_t least, uint32_t most) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
-    throw UserError("the peer speaks another language");
-  return value;
-}
-
-// The words that follow `what`; where the peer says that it failed, its reason.
-std::vector<std::string> expect(Control& control, const char* what, size_t count,
-                                const std::function<void()>& meanwhile = {}) {
-  std::vector<std::string> words = control.hear(kSilenceSeconds, meanwhile);
-  if (!words.empty() && words[0] == "failed") {
-    words.erase(words.begin());
-    throw UserError(fmt::format("the peer: {}", fmt::join(words, " ")));
-  }
-  if (words.empty() || words[0] != what || words.size() < count + 1)
-    throw UserError("the peer speaks another language");
-  words.erase(words.begin());
-  return words;
-}
 
 // A port whose waiting ends when the peer's process does, or after a long silence.
 std::unique_ptr<FabricPort> open_port(const std::string& address, Control& control, const double* begun_us) {
   return open_fabric_port(address, kLongestRailSample, [&control, begun_us] {
     control.check_peer();
-    if (now_us() - *begun_us > 1e6 * kSilenceSeconds)
-      throw UserError(fmt::format("nothing has come over the rail for {:.0f} s", kSilenceSeconds));
+    if (now_us() - *begun_us > 1e6 * kPeerSilence)
+      throw UserError(fmt::format("nothing has come over the rail for {:.0f} s", kPeerSilence));
   });
 }
 
@@ -96,34 +53,6 @@ RailCurve sample_copy() {
   }
   make_isotonic(&curve);
   return curve;
-}
-
-std::string node_name() {
-  char name[256] = "";
-  ::gethostname(name, sizeof name - 1);
-  return name[0] ? name : "unnamed";
-}
-
-void greet(Control& control) {
-  control.say(fmt::format("smelt-network {} {} {:016x}", kProtocol, node_name(), machine_fingerprint()));
-}
-
-struct Met {
-  std::string node;
-  uint64_t machine;
-};
-
-Met meet(Control& control) {
-  const std::vector<std::string> words = expect(control, "smelt-network", 1);
-  if (words[0] != std::to_string(kProtocol))
-    throw UserError(fmt::format("the peer samples by version {}, this smelt by {}: use the same on both nodes",
-                                words[0], kProtocol));
-  Met met{.node = words.size() > 1 ? words[1] : "", .machine = 0};
-  const char* end = words.size() == 3 ? words[2].data() + words[2].size() : nullptr;
-  if (!end || met.node.size() > kLongestNode || words[2].size() != 16 ||
-      std::from_chars(words[2].data(), end, met.machine, 16).ptr != end)
-    throw UserError("the peer speaks another language");
-  return met;
 }
 
 // The profile, to the server, which has it as its own then: half a round trip is the time of either way.
@@ -310,12 +239,12 @@ void serve_rail(Control& control, const std::string& address) {
   Rounds rounds(std::move(port));
   control.say("ready");
   for (;;) {
-    const std::vector<std::string> words = control.hear(kSilenceSeconds, rounds.meanwhile());
+    const std::vector<std::string> words = control.hear(kPeerSilence, rounds.meanwhile());
     if (words.size() == 1 && words[0] == "close") break;
-    if (words.size() != 4 || words[0] != "run") throw UserError("the peer speaks another language");
-    const auto method = static_cast<RailMethod>(number_of(words[1], 0, kRailMethods - 1));
-    const uint32_t bytes = number_of(words[2], static_cast<uint32_t>(least_bytes(method)), kLongestRailSample);
-    const uint32_t count = number_of(words[3], 1, kMostRounds);
+    if (words.size() != 4 || words[0] != "run") speaks_otherwise();
+    const auto method = static_cast<RailMethod>(number_in(words[1], 0, kRailMethods - 1));
+    const uint32_t bytes = number_in(words[2], static_cast<uint32_t>(least_bytes(method)), kLongestRailSample);
+    const uint32_t count = number_in(words[3], 1, kMostRounds);
     begun_us = now_us();
     rounds.prepare(method, bytes);
     control.say("go");
@@ -330,7 +259,7 @@ NetworkProfile sample_networks(Control& control, const SamplingOptions& options)
   NetworkProfile profile;
   profile.library = fabric_library();
   greet(control);
-  const Met met = meet(control);
+  const Greeting met = meet(control);
   profile.peer = met.node, profile.peer_class = met.machine;
   profile.node = node_name();
   control.say("addresses");
@@ -404,9 +333,9 @@ std::optional<NetworkProfile> serve_sampling(Control& control) {
     std::string text;
     size_t pieces = 0;
     greet(control);
-    const Met met = meet(control);
+    const Greeting met = meet(control);
     for (;;) {
-      const std::vector<std::string> words = control.hear(kSilenceSeconds);
+      const std::vector<std::string> words = control.hear(kPeerSilence);
       if (words.size() == 1 && words[0] == "done") {
         std::optional<NetworkProfile> profile;
         if (!text.empty()) {
@@ -425,7 +354,7 @@ std::optional<NetworkProfile> serve_sampling(Control& control) {
       } else if (words.size() == 2 && words[0] == "rail" && is_ipv4(words[1])) {
         serve_rail(control, words[1]);
       } else {
-        throw UserError("the peer speaks another language");
+        speaks_otherwise();
       }
     }
   } catch (const UserError& error) {
