@@ -1,20 +1,20 @@
 // Pieces or single copy: which way a long message comes sooner, found out by trying both.
 //
-// It depends on what no table knows. Of data that their sender has just written the lines are in its cache alone: single
-// copy reads them from there, and when the sender writes the data again it must have them back, line by line; the lines
-// that pieces go through are the endpoint's, and the sender's own stay where they are. Of data that are sent again
-// unchanged, as most benchmarks do, the receiver's cache still has a copy: single copy takes a system call, and pieces
-// move every line all the same. Measured, two CPUs of a Xeon (hop 120 ns), one way, us, pieces / single copy: 64 KiB
-// written each time 9.6 / 14.6, unchanged 9.7 / 3.8; 1 MiB unchanged 195 / 61. And a sender that computes sends no
-// pieces meanwhile.
+// It depends on what no table knows. Of data that their sender has just written the lines are in its cache alone:
+// single copy reads them from there, and when the sender writes the data again it must have them back, line by line;
+// the lines that pieces go through are the endpoint's, and the sender's own stay where they are. Of data that are sent
+// again unchanged, as most benchmarks do, the receiver's cache still has a copy: single copy takes a system call, and
+// pieces move every line all the same. Measured, two CPUs of a Xeon (hop 120 ns), one way, us, pieces / single copy:
+// 64 KiB written each time 9.6 / 14.6, unchanged 9.7 / 3.8; 1 MiB unchanged 195 / 61. And a sender that computes sends
+// no pieces meanwhile.
 //
 // So the receiver times both, for each sender and size (a power of two), from the meeting of message and receive to the
 // data's being there. What comes through pieces waits for the pieces asked for before, so its time begins when those
 // are there. It cannot see what its reading costs the sender later on: hence single copy must take less than kShare of
 // pieces' time. The first kBegin messages go both ways in turns, later two of every kPeriod go the way not chosen.
 //
-// Of each way the least time is kept, which rises slowly towards what is seen now: what disturbs a message only makes it
-// take longer. Any thread may call anything; of two that note at once one may be lost.
+// Of each way the least time is kept, which rises slowly towards what is seen now: what disturbs a message only makes
+// it take longer. Any thread may call anything; of two that note at once one may be lost.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Sampling a network (sampling.h): which rails there are, what is timed on each, and the server that plays the other end.
+// Sampling a network (sampling.h): which rails there are, what is timed on each, and the server that plays the other
+// end.
 #include "network/sampling.h"
 
 #include <fmt/format.h>

@@ -52,8 +52,8 @@ TEST_F(Two, PingPongTakesAPlausibleTime) {
 }
 
 TEST_F(Two, ReadingAReadyLineIsCheaperThanAHop) {
-  // One attempt takes a millisecond, and a virtual machine may be in another's way for hundreds: attempts that follow at
-  // once all see the same moment, so each waits longer than the one before, five seconds together.
+  // One attempt takes a millisecond, and a virtual machine may be in another's way for hundreds: attempts that follow
+  // at once all see the same moment, so each waits longer than the one before, five seconds together.
   bool plausible = false;
   std::ostringstream seen;
   for (int attempt = 0; attempt < 10 && !plausible; ++attempt) {
