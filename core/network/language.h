@@ -1,5 +1,5 @@
-// The language of the two samplers of a network, on the connection by which they agree (control.h): lines of words. Each
-// begins with a greeting; then the client asks, and the server answers.
+// The language of the two samplers of a network, on the connection by which they agree (control.h): lines of words.
+// Each begins with a greeting; then the client asks, and the server answers.
 //
 //     client                               server
 //     addresses                            addresses ADDRESS ...
