@@ -55,14 +55,15 @@ served 'MPI \(2 ranks\): [1-9][0-9]* of [0-9]* collective calls of all ranks ser
 . .ci/prepare
 unset OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 . /etc/os-release
-# What stands on the system's own libgomp, libomp, Open MPI (on two pretended nodes, too: iproute2), CLI11, coreutils, binutils and man.
+# What stands on the system's own libgomp, libomp, Open MPI (on two pretended nodes, too: iproute2), CLI11, coreutils, binutils, shells,
+# man, Doxygen and MkDocs.
 suites='abi cli gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt'
 case ${VERSION_ID-sid} in
   12) suites= ;;  # the first tier's own system
   sid) suites="$suites core" ;;  # the newest compiler may see the rest otherwise
 esac
 if [ -n "$suites" ]; then
-  need_packages $test_packages ccache python3 procps libpmix-dev gfortran iproute2 mount
+  need_packages $test_packages ccache python3 procps libpmix-dev gfortran iproute2 mount zsh fish man-db doxygen mkdocs
   need_build build -Dtests=true
   quietly ninja -C build build.ninja
   meson test -C build --print-errorlogs $(printf ' --suite %s' $suites) \
