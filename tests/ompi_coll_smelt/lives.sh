@@ -11,14 +11,17 @@ ok "lives: control, Open MPI alone" 3 --mca coll ^smelt lives --light --stock
 ok "lives, without a pool" 3 -x SMELT_SHM_MB=0 lives --light --stock
 
 took() { timeout -k 5 60 mpirun -n 2 "$@" 2>/dev/null </dev/null | sed -n 's/^us //p'; }
-# at_most FACTOR KIND NUMBER: in one of five attempts, as the machine may be busy with something else.
+# at_most FACTOR KIND NUMBER: by the least of up to eight attempts, of each side, as what else the machine does only makes
+# them take longer.
 at_most() {
-  factor=$1 compared=
+  factor=$1 compared= least_stock= least_ours=
   shift
-  for attempt in 1 2 3 4 5; do
+  for attempt in 1 2 3 4 5 6 7 8; do
     stock=$(took --mca coll ^smelt lives --time "$@") ours=$(took lives --time "$@")
     compared="$compared; $ours us, Open MPI alone $stock us"
-    if [ -n "$stock" ] && [ -n "$ours" ] && awk "BEGIN { exit !($ours <= $factor * $stock) }"; then
+    least_stock=$(printf '%s\n' $least_stock $stock | sort -g | head -n 1)
+    least_ours=$(printf '%s\n' $least_ours $ours | sort -g | head -n 1)
+    if [ -n "$least_stock" ] && [ -n "$least_ours" ] && awk "BEGIN { exit !($least_ours <= $factor * $least_stock) }"; then
       echo "ok: lives: $*$compared"; passed=$((passed + 1))
       return
     fi
