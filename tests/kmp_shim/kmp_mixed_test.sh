@@ -10,7 +10,24 @@ shim=$1 unmarked=$2 programs=$3
 
 export OMP_WAIT_POLICY=passive  # inner teams of libomp's spin long else
 alone="SMELT_CPUS=64 SMELT_SPIN_US=20"
-for seed in 1 2 3; do check "seed $seed, stock" 0 '^ok$' "$programs/mixed" "$seed" 20 8; done
+
+# libomp 19 as Debian builds it, with assertions, fails two of them now and then: kmp_dispatch.cpp(1618) and kmp_tasking.cpp(3248), in 3 of
+# 632 runs of these programs without Smelt and 1 of 632 with it. Such a run says nothing of the shim: it is made again, and counted.
+theirs=$scratch/theirs again=$scratch/again
+: >"$theirs"
+cat >"$again" <<'AGAIN'
+for attempt in 1 2 3; do
+  said=$("$@" 2>&1)
+  status=$?
+  case $said in *"Assertion failure at kmp_dispatch.cpp(1618)"* | *"Assertion failure at kmp_tasking.cpp(3248)"*) ;; *) break ;; esac
+  echo "$*" >>"$THEIRS"
+done
+printf '%s\n' "$said"
+exit "$status"
+AGAIN
+export THEIRS="$theirs"
+
+for seed in 1 2 3; do check "seed $seed, stock" 0 '^ok$' sh "$again" "$programs/mixed" "$seed" 20 8; done
 
 seed=${MIXED_FIRST:-1}
 last=$((seed + ${MIXED_SEEDS:-36} - 1))
@@ -25,9 +42,10 @@ while [ "$seed" -le "$last" ]; do
     1) most=2 ;;
     2) most=8 ;;
   esac
-  check_under "seed $seed, up to $most threads, $switches" 0 '^ok$' $alone $switches "$programs/mixed" "$seed" 40 "$most"
+  check_under "seed $seed, up to $most threads, $switches" 0 '^ok$' $alone $switches sh "$again" "$programs/mixed" "$seed" 40 "$most"
   seed=$((seed + 1))
 done
+echo "libomp's own assertions failed $(wc -l <"$theirs") times"
 check_under "regions are hot" 0 'OpenMP: [0-9]+ regions \([1-9][0-9]* hot' $alone SMELT_STATS=1 "$programs/mixed" 1 40 4
 
 seed=0 noticed=no
