@@ -20,6 +20,7 @@
 extern "C" {
 constinit thread_local smelt::gomp::Position smelt_gomp_position;
 constinit thread_local smelt::gomp::Region** smelt_gomp_next_region;
+constinit thread_local smelt::gomp::Note* smelt_gomp_untold;
 uint8_t smelt_gomp_plain = 0;
 }
 
@@ -30,9 +31,6 @@ constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 
 // The regions of this thread, outermost first.
 thread_local Region* outermost = nullptr;
-
-// The note of the region that this thread, as its master, has handed to libgomp as it is.
-thread_local Note* untold = nullptr;
 
 pthread_key_t regions_key;  // its destructor is told that a thread ends
 
@@ -192,10 +190,10 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
 
 // Runs the region as it is. If it meets a barrier after all, `note` will be told.
 void run_untold(Note& note, const RegionCall& call, RealEntry real) {
-  Note* const before = untold;
-  untold = &note;
+  Note* const before = smelt_gomp_untold;
+  smelt_gomp_untold = &note;
   real(call, call.function, call.data);
-  untold = before;
+  smelt_gomp_untold = before;
 }
 
 // Runs the region with every thread told where it is.
@@ -321,10 +319,10 @@ bool take_position(Position& position) {
 }
 
 void missed_position() {
-  if (!untold) return;
-  untold->idle = 0;
-  if (untold->idle_limit < 1u << 30) untold->idle_limit *= 2;
-  untold = nullptr;
+  if (!smelt_gomp_untold) return;
+  smelt_gomp_untold->idle = 0;
+  if (smelt_gomp_untold->idle_limit < 1u << 30) smelt_gomp_untold->idle_limit *= 2;
+  smelt_gomp_untold = nullptr;
 }
 
 const char* start_regions() {
