@@ -1,5 +1,6 @@
 #!/bin/sh
-# The code is laid out as .clang-format says, and no line is longer than 120 characters.
+# The code is laid out as .clang-format says, and no line of it is longer than 120 characters, none of a document (but of its
+# tables) longer than 140.
 #   format_test.sh SOURCE_ROOT
 set -u
 cd "$1" || exit 1
@@ -17,6 +18,8 @@ failed=0
 # grep, not awk: mawk counts bytes, and a line with a µ is as long as it looks.
 long=$(xargs env LC_ALL=C.UTF-8 grep -nHE '^.{121,}' < "$list" | cut -d: -f1,2)
 [ -z "$long" ] || { echo "FAIL: longer than 120 characters:"; echo "$long"; failed=1; }
+long=$(find . -maxdepth 1 -name '*.md' | xargs env LC_ALL=C.UTF-8 grep -nHE '^[^|].{140,}' docs/*.md | cut -d: -f1,2)
+[ -z "$long" ] || { echo "FAIL: longer than 140 characters:"; echo "$long"; failed=1; }
 grep -v '\.def$' "$list" > "$list.c"
 wrong=$(xargs clang-format --dry-run < "$list.c" 2>&1 | sed -n 's/: warning: .*//p')
 [ -z "$wrong" ] || { echo "FAIL: clang-format would change (clang-format -i FILE does):"; echo "$wrong"; failed=1; }
