@@ -22,7 +22,8 @@ int parcel_size(uint64_t bytes) { return std::bit_width((std::max<uint64_t>(byte
 
 bool Store::is_same_size(uint64_t bytes, uint64_t others) { return parcel_size(bytes) == parcel_size(others); }
 
-// Under the lock.
+void Store::put_back(Free*& free, void* place) { free = new (place) Free{free}; }
+
 void* Store::new_chunk() {
   static_assert(kMostParcel == kLeastParcel << (kParcelSizes - 1) && kMostParcel <= kChunkBytes - kChunkHead);
   auto* chunk = static_cast<Chunk*>(os::map_pages(kChunkBytes));
@@ -32,58 +33,35 @@ void* Store::new_chunk() {
   return reinterpret_cast<char*>(chunk) + kChunkHead;
 }
 
-Message* Store::new_message() {
+void* Store::take(Free*& free, uint64_t each) {
   lock(lock_, alone_);
-  if (!messages_) {
-    if (auto* first = static_cast<Message*>(new_chunk())) {
-      for (uint64_t i = 0; i < (kChunkBytes - kChunkHead) / sizeof(Message); ++i) {
-        auto* message = new (first + i) Message;
-        message->behind = messages_;
-        messages_ = message;
-      }
-    }
+  if (!free) {
+    if (auto* first = static_cast<char*>(new_chunk()))
+      for (uint64_t at = 0; at + each <= kChunkBytes - kChunkHead; at += each) put_back(free, first + at);
   }
-  Message* message = messages_;
-  if (message) messages_ = message->behind;
+  Free* const place = free;
+  if (place) free = place->next;
   unlock(lock_, 0);
-  return message;
+  return place;
 }
 
-void Store::free_message(Message* message) {
+void Store::give(Free*& free, void* place) {
   lock(lock_, alone_);
-  message->behind = messages_;
-  messages_ = message;
+  put_back(free, place);
   unlock(lock_, 0);
 }
+
+Message* Store::new_message() {
+  void* const place = take(messages_, sizeof(Message));
+  return place ? new (place) Message : nullptr;
+}
+void Store::free_message(Message* message) { give(messages_, message); }
 
 void* Store::new_parcel(uint64_t bytes) {
   const int size = parcel_size(bytes);
-  lock(lock_, alone_);
-  Parcel*& free = parcels_[size];
-  if (!free) {
-    if (auto* first = static_cast<char*>(new_chunk())) {
-      const uint64_t each = kLeastParcel << size;
-      for (uint64_t at = 0; at + each <= kChunkBytes - kChunkHead; at += each) {
-        auto* parcel = reinterpret_cast<Parcel*>(first + at);
-        parcel->next = free;
-        free = parcel;
-      }
-    }
-  }
-  Parcel* parcel = free;
-  if (parcel) free = parcel->next;
-  unlock(lock_, 0);
-  return parcel;
+  return take(parcels_[size], kLeastParcel << size);
 }
-
-void Store::free_parcel(void* memory, uint64_t bytes) {
-  auto* parcel = static_cast<Parcel*>(memory);
-  Parcel*& free = parcels_[parcel_size(bytes)];
-  lock(lock_, alone_);
-  parcel->next = free;
-  free = parcel;
-  unlock(lock_, 0);
-}
+void Store::free_parcel(void* parcel, uint64_t bytes) { give(parcels_[parcel_size(bytes)], parcel); }
 
 void Store::close() {
   for (Chunk *chunk = chunks_, *next; chunk; chunk = next) {

@@ -43,19 +43,24 @@ class Store {
 
  private:
   static constexpr int kParcelSizes = 9;  // from 512 bytes to kMostParcel, each twice the one before
-  struct Parcel {
-    Parcel* next;
+  struct Free {
+    Free* next;
   };
   struct Chunk {
     Chunk* next;
   };
 
+  // A place of `each` bytes from a list of such, and back.
+  void* take(Free*& free, uint64_t each);
+  void give(Free*& free, void* place);
+  // Under the lock.
+  static void put_back(Free*& free, void* place);
   void* new_chunk();
 
   bool alone_ = false;
   alignas(64) std::atomic<uintptr_t> lock_{0};  // of all that follows
-  Message* messages_ = nullptr;                 // free
-  Parcel* parcels_[kParcelSizes] = {};          // free
+  Free* messages_ = nullptr;
+  Free* parcels_[kParcelSizes] = {};
   Chunk* chunks_ = nullptr;                     // all that the kernel has given
 };
 
