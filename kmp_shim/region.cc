@@ -21,6 +21,8 @@ constinit thread_local Position position;
 namespace {
 
 constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
+// One in so many inner regions is told. A prime number, so that each of several that take turns is.
+constexpr uint32_t kInnerTold = 17;
 
 // The regions of this thread, outermost first; `next_region` is where the one for the next fork hangs.
 thread_local Region* outermost = nullptr;
@@ -129,7 +131,7 @@ void hand_on_inside(const Region& region, size_t index, KmpMicrotask function, u
   HandedOn& here = smelt_kmp_handed_on;
   here.inner[index] = function;
   here.inner_pushed = pushed;
-  here.inner_left = here.inner_given = kIdleLimit - 1 - region.entered % kIdleLimit;
+  here.inner_left = here.inner_given = kInnerTold - 1 - region.entered % kInnerTold;
   here.open = HandedOn::kInner;
 }
 
@@ -267,7 +269,7 @@ bool is_idle_inside(const Region& region, size_t index, const RegionCall& call, 
   const Note& note = region.notes[index];
   return region.nested && note.function == call.function && note.request == request && note.idle >= note.idle_limit &&
          region.last_request == request && region.counted == region.blocks[index].size - 1 &&
-         region.entered % kIdleLimit != 0;
+         region.entered % kInnerTold != 0;
 }
 
 // How many regions has the master opened inside?
