@@ -97,10 +97,11 @@ __kmpc_fork_call:
         ubfx    x17, x2, #4, #5                 // of the function
         add     x17, x16, x17, lsl #3
         ldr     w15, [x16]                      // .open
+        cmp     w15, #1
+        b.ne    7f
         ldr     x17, [x17, #32]                 // .functions[]
         cmp     x17, x2
         b.ne    1f
-        cbz     w15, 1f
         ldr     w15, [x16, #8]                  // .pushed
         cmp     w15, #1
         b.eq    1f
@@ -112,6 +113,22 @@ __kmpc_fork_call:
         add     x15, x15, #1
         str     x15, [x17]
         stp     xzr, x2, [x16, #8]              // .pushed, .clause; .last
+        b       4f
+7:      b.lo    1f
+        ldr     x17, [x17, #288]                // .inner[]
+        cmp     x17, x2
+        b.ne    1f
+        ldp     w15, w17, [x16, #4]             // .inner_pushed, .pushed
+        cmp     w15, w17
+        b.ne    1f
+        adrp    x17, smelt_openmp_several
+        ldrb    w17, [x17, :lo12:smelt_openmp_several]
+        cbnz    w17, 1f
+        ldr     w15, [x16, #544]                // .inner_left
+        cbz     w15, 1f
+        sub     w15, w15, #1
+        str     w15, [x16, #544]
+        str     xzr, [x16, #8]                  // .pushed, .clause
         b       4f
 3:      adrp    x17, smelt_openmp_several
         ldrb    w17, [x17, :lo12:smelt_openmp_several]
@@ -238,7 +255,8 @@ smelt_kmp_detours:
         SHORTCUT_TO __kmpc_omp_task_alloc
         SHORTCUT_TO __kmpc_omp_task
 
-        // Leagues of teams. As __kmpc_fork_call.
+        // Leagues of teams. As __kmpc_fork_call; but the end of a league is noted. Here, where nothing else is to be done,
+        // and all arguments are in registers.
         STUB    __kmpc_fork_teams
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
@@ -249,7 +267,55 @@ smelt_kmp_detours:
         bl      smelt_kmp_look
         RESTORE
         b       0b
-3:      b       smelt_kmp_fork_teams
+3:      mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_handed_on
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
+        add     x16, x16, x17
+        ldr     w15, [x16, #8]                  // .pushed
+        cbnz    w15, 4f
+        adrp    x17, smelt_kmp_league
+        add     x17, x17, :lo12:smelt_kmp_league
+        ldr     x15, [x17]                      // .master
+        cmp     x15, x16
+        b.ne    4f
+        ldrb    w15, [x17, #8]                  // .at_work
+        cbnz    w15, 4f
+        cmp     w1, #5
+        b.hi    4f
+        adrp    x15, smelt_openmp_several
+        ldrb    w15, [x15, :lo12:smelt_openmp_several]
+        cbnz    w15, 4f
+        mrs     x16, tpidr_el0
+        adrp    x15, :gottprel:smelt_kmp_identity
+        ldr     x15, [x15, :gottprel_lo12:smelt_kmp_identity]
+        ldr     w15, [x16, x15]                 // a parked team is to end
+        tbz     w15, #31, 4f
+        adrp    x16, smelt_real___kmpc_fork_teams
+        ldr     x16, [x16, :lo12:smelt_real___kmpc_fork_teams]
+        cbz     x16, 4f
+        mov     w15, #1
+        strb    w15, [x17, #8]
+        mov     w15, #3
+        adrp    x17, smelt_kmp_aside
+        strb    w15, [x17, :lo12:smelt_kmp_aside]
+        stp     x29, x30, [sp, #-16]!
+        .cfi_adjust_cfa_offset 16
+        .cfi_rel_offset 29, 0
+        .cfi_rel_offset 30, 8
+        mov     x29, sp
+        blr     x16
+        ldp     x29, x30, [sp], #16
+        .cfi_adjust_cfa_offset -16
+        .cfi_restore 29
+        .cfi_restore 30
+        adrp    x17, smelt_kmp_league
+        add     x17, x17, :lo12:smelt_kmp_league
+        strb    wzr, [x17, #8]
+        mov     w15, #2
+        adrp    x17, smelt_kmp_aside
+        strb    w15, [x17, :lo12:smelt_kmp_aside]
+        ret
+4:      b       smelt_kmp_fork_teams
         GO_ON   __kmpc_fork_teams
 
         // Identity in identity.h: .own and .serial.

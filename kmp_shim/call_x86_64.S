@@ -85,7 +85,7 @@ __kmpc_fork_call:
         shrq    $4, %r10
         andl    $31, %r10d
         cmpl    $1, %fs:(%r11)                  // .open
-        jne     smelt_kmp_fork_call
+        jne     6f
         cmpq    %rdx, %fs:32(%r11,%r10,8)       // .functions[]
         jne     smelt_kmp_fork_call
         cmpl    $1, %fs:8(%r11)                 // .pushed
@@ -96,6 +96,19 @@ __kmpc_fork_call:
         incq    (%r10)                          // nobody else writes it
         movq    $0, %fs:8(%r11)                 // .pushed, .clause
         movq    %rdx, %fs:16(%r11)              // .last
+        jmp     *smelt_real___kmpc_fork_call(%rip)
+6:      jb      smelt_kmp_fork_call
+        cmpq    %rdx, %fs:288(%r11,%r10,8)      // .inner[]
+        jne     smelt_kmp_fork_call
+        movl    %fs:4(%r11), %r10d              // .inner_pushed
+        cmpl    %fs:8(%r11), %r10d              // .pushed
+        jne     smelt_kmp_fork_call
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_call
+        cmpl    $0, %fs:544(%r11)               // .inner_left
+        je      smelt_kmp_fork_call
+        decl    %fs:544(%r11)
+        movq    $0, %fs:8(%r11)                 // .pushed, .clause
         jmp     *smelt_real___kmpc_fork_call(%rip)
 2:      cmpb    $0, smelt_kmp_aside(%rip)
         je      1f
@@ -210,15 +223,41 @@ smelt_kmp_detours:
         SHORTCUT_TO __kmpc_omp_task_alloc
         SHORTCUT_TO __kmpc_omp_task
 
-        // Leagues of teams. As __kmpc_fork_call.
+        // Leagues of teams. As __kmpc_fork_call; but the end of a league is noted. Here, where nothing else is to be done,
+        // and all arguments are in registers.
         STUB    __kmpc_fork_teams
 0:      cmpb    $1, smelt_kmp_aside(%rip)
-        ja      smelt_kmp_fork_teams
+        ja      3f
         je      1f
         KEEP
         call    smelt_kmp_look
         RESTORE
         jmp     0b
+3:      movq    smelt_kmp_handed_on@gottpoff(%rip), %r11
+        cmpl    $0, %fs:8(%r11)                 // .pushed
+        jne     smelt_kmp_fork_teams
+        addq    %fs:0, %r11
+        cmpq    %r11, smelt_kmp_league(%rip)    // .master
+        jne     smelt_kmp_fork_teams
+        cmpb    $0, 8+smelt_kmp_league(%rip)    // .at_work
+        jne     smelt_kmp_fork_teams
+        cmpl    $3, %esi
+        ja      smelt_kmp_fork_teams
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_kmp_fork_teams
+        movq    smelt_kmp_identity@gottpoff(%rip), %r11
+        cmpl    $0, %fs:(%r11)                  // a parked team is to end
+        jge     smelt_kmp_fork_teams
+        movb    $1, 8+smelt_kmp_league(%rip)
+        movb    $3, smelt_kmp_aside(%rip)
+        subq    $8, %rsp
+        .cfi_adjust_cfa_offset 8
+        call    *smelt_real___kmpc_fork_teams(%rip)
+        addq    $8, %rsp
+        .cfi_adjust_cfa_offset -8
+        movb    $0, 8+smelt_kmp_league(%rip)
+        movb    $2, smelt_kmp_aside(%rip)
+        ret
         GO_ON   __kmpc_fork_teams
 
         // Identity in identity.h: .own and .serial.

@@ -17,6 +17,7 @@ extern void* smelt_kmp_shortcuts_end[] __attribute__((visibility("hidden")));
 extern const smelt::kmp::Detour smelt_kmp_detours[] __attribute__((visibility("hidden")));
 uint8_t smelt_kmp_hot = 0;
 uint8_t smelt_kmp_background = 0;
+constinit smelt::kmp::League smelt_kmp_league;
 }
 
 namespace smelt::kmp {
@@ -39,7 +40,7 @@ constinit StandIn stand_in;
 
 std::atomic<bool> taken{false};           // by a thread whose team `hot` is, or is about to be
 std::atomic<const char*> never{nullptr};  // why there will be none in this process; relaxed: it is only told
-std::atomic<uint32_t> leagues{0};         // of teams constructs at work; relaxed: their threads have been told by forks
+std::atomic<uint32_t> leagues{0};         // at work, but for smelt_kmp_league; relaxed: their threads know by forks
 thread_local bool ends = false;           // the calling thread
 
 // Relaxed: a thread of the team has it.
@@ -78,7 +79,7 @@ void pass_real(Position& at, KmpThread gtid) {
 void enter_serial() {
   hot.block.wear(stand_in.image());
   smelt_kmp_identity = {hot.own, stand_in.gtid()};
-  smelt_kmp_handed_on.open = 0;  // every region comes to us
+  smelt_kmp_handed_on.open = HandedOn::kNothing;  // every region comes to us
 }
 
 void leave_serial() {
@@ -102,11 +103,13 @@ void leave_serial() {
   Region** const link = swap_next_region(&region.deeper);
   Position& at = position;
   at = position_in(region, hot.barrier, 0, first, hot.level);
-  smelt_kmp_handed_on.open = 0;
+  smelt_kmp_handed_on.open = HandedOn::kNothing;
   count(region.counters.regions);
   count(region.counters.hot);
 
   run_function(message, hot.own, 0);
+  if (at.has_inner) [[unlikely]]
+    end_inner();
 
   const uint64_t joined = at.epoch + 1;
   count(region.counters.passed, joined - first);
@@ -126,7 +129,7 @@ void forget() {
   hot.region->epoch = hot.epoch + 1;  // the last fork has used the number before
   hot.active = false;
   smelt_kmp_identity = {};
-  smelt_kmp_handed_on.open = 1;
+  smelt_kmp_handed_on.open = HandedOn::kOutermost;
   say_hot(0);
 }
 
@@ -262,9 +265,14 @@ bool start(Region& region, uint32_t size) {
   const Position before = at;
   const uint32_t open = smelt_kmp_handed_on.open;
   at = position_in(*hot.region, hot.barrier, me, hot.first_epoch, hot.level);
-  smelt_kmp_handed_on.open = 0;
+  smelt_kmp_handed_on.open = HandedOn::kNothing;
   work(
-      hot, at, [&](const ForkMessage& message) { run_function(message, gtid, static_cast<KmpThread>(me)); },
+      hot, at,
+      [&](const ForkMessage& message) {
+        run_function(message, gtid, static_cast<KmpThread>(me));
+        if (at.has_inner) [[unlikely]]
+          end_inner();
+      },
       [&] { pass_real(at, gtid); });
   smelt_kmp_handed_on.open = open;
   at = before;
@@ -389,13 +397,17 @@ void open_shortcuts() {
 void wear_own() { hot.block.wear(hot.inside_image); }
 void wear_stand_in() { hot.block.wear(stand_in.image()); }
 
-// The stub's word is a hint: where one league ends as another begins, regions of that one come the long way.
+// The stub's word is a hint: where one league ends while another is at work, regions of that one come the long way.
 void begin_league() {
   end_hot("a league of teams begins");
+  const void* nobody = nullptr;
+  smelt_kmp_league.master.compare_exchange_strong(nobody, &smelt_kmp_handed_on, std::memory_order_relaxed);
   leagues.fetch_add(1, std::memory_order_relaxed);
   __atomic_store_n(&smelt_kmp_aside, 3, __ATOMIC_RELAXED);
 }
-bool league_at_work() { return leagues.load(std::memory_order_relaxed) != 0; }
+bool league_at_work() {
+  return smelt_kmp_league.at_work.load(std::memory_order_relaxed) || leagues.load(std::memory_order_relaxed) != 0;
+}
 void end_league() {
   if (leagues.fetch_sub(1, std::memory_order_relaxed) == 1) __atomic_store_n(&smelt_kmp_aside, 2, __ATOMIC_RELAXED);
 }
@@ -430,6 +442,7 @@ void forget_hot() {
     hot.active = false;
   say_hot(0);
   leagues.store(0, std::memory_order_relaxed);
+  smelt_kmp_league.at_work.store(false, std::memory_order_relaxed);
   taken.store(false, std::memory_order_relaxed);
 }
 

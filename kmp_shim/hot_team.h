@@ -40,7 +40,20 @@
 #include "openmp/hot_team.h"
 #include "region.h"
 
+namespace smelt::kmp {
+
+// A league of teams that the stub has noted: those of the thread that opened the process's first. It needs no locked
+// operation. The stub reads and writes it, at these offsets. Relaxed: a league's other threads have been told by forks.
+struct League {
+  std::atomic<const void*> master{nullptr};  // its HandedOn; a later thread may have the same place, and then it is it
+  std::atomic<bool> at_work{false};
+};
+static_assert(offsetof(League, at_work) == 8 && sizeof(std::atomic<bool>) == 1);
+
+}  // namespace smelt::kmp
+
 extern "C" {
+extern constinit smelt::kmp::League smelt_kmp_league __attribute__((visibility("hidden")));
 // 1: some thread has a hot team, parked or at work. For the stubs.
 extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
 // 1: a task was made that goes on in the background even in a serial part: on the target, or till an event.

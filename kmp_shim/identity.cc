@@ -1,6 +1,7 @@
 #include "identity.h"
 
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
 
 #include "base/os/os.h"
@@ -14,7 +15,23 @@ namespace {
 
 KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
 
-constexpr size_t kStack = 256 << 10;  // libomp registers a thread on it, and looks at masks of CPUs there
+constexpr size_t kStack = 256 << 10;  // libomp registers a thread on it, and looks at masks there
+
+// All objects' thread-local variables. The C library takes them out of a thread's stack, but for those of libraries
+// that were opened late.
+size_t thread_local_bytes() {
+  size_t sum = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* bytes) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& header = info->dlpi_phdr[i];
+          if (header.p_type == PT_TLS) *static_cast<size_t*>(bytes) += header.p_memsz + header.p_align;
+        }
+        return 0;
+      },
+      &sum);
+  return sum;
+}
 
 void* as_value(KmpThread gtid) { return reinterpret_cast<void*>(static_cast<intptr_t>(gtid) + 1); }
 
@@ -30,14 +47,13 @@ bool find_key(KmpThread gtid, pthread_key_t* found) {
   return count == 1;
 }
 
-// As many threads as libomp has CPUs for, and the stand-in. Relaxed: a number that says all by itself.
-std::atomic<int> one_too_many{INT_MAX};
-
 }  // namespace
+
+constinit std::atomic<int> StandIn::one_too_many{0};
 
 bool StandIn::is_one_too_many() {
   const int threads = one_too_many.load(std::memory_order_relaxed);
-  return threads != INT_MAX && REAL(kmp_get_num_known_threads)() == threads;
+  return threads != 0 && REAL(kmp_get_num_known_threads)() == threads;
 }
 
 bool OwnBlock::find() {
@@ -95,7 +111,7 @@ const char* StandIn::begin() {
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setstacksize(&attributes, kStack + thread_local_bytes());
   const bool made = pthread_create(&thread_, &attributes, live, this) == 0;
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
@@ -122,7 +138,7 @@ void StandIn::retire() {
 void StandIn::forget() {
   if (ready_.load(std::memory_order_relaxed) == 1) ready_.store(0, std::memory_order_relaxed);
   gtid_ = -1;
-  one_too_many.store(INT_MAX, std::memory_order_relaxed);
+  one_too_many.store(0, std::memory_order_relaxed);
 }
 
 bool StandIn::hold_destructor(KmpThread own) {

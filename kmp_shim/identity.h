@@ -91,6 +91,7 @@ class StandIn {
 
   KmpThread gtid() const { return gtid_; }
 
+  static bool exists() { return one_too_many.load(std::memory_order_relaxed) != 0; }
   // Has libomp more threads than CPUs because of it alone?
   static bool is_one_too_many();
 
@@ -103,6 +104,9 @@ class StandIn {
 
  private:
   static void* live(void* self);
+
+  // As many threads as libomp has CPUs for, and the stand-in; 0: there is none. Relaxed: the number says all by itself.
+  static std::atomic<int> one_too_many;
 
   pthread_t thread_ = 0;
   KmpThread gtid_ = -1;

@@ -14,8 +14,8 @@ struct KmpIdent {  // where in the source
   int32_t reserved_too, reserved_still;
   const char* source;
 };
-// A loop's schedule: one of these, and what it may be changed by.
-inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36;
+// A loop's schedule: one of these, and what it may be changed by. Simd: chunks are multiples of the one that is named.
+inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36, kScheduleAuto = 38, kScheduleGuidedSimd = 46;
 inline constexpr int32_t kScheduleMonotonic = 1 << 29, kScheduleNonmonotonic = 1 << 30;
 inline constexpr int32_t kIdentKmpc = 0x02;
 inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction

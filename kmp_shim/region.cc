@@ -21,6 +21,8 @@ constinit thread_local Position position;
 namespace {
 
 constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
+// One in so many inner regions is told. A prime number, so that each of several that take turns is.
+constexpr uint32_t kInnerTold = 17;
 
 // The regions of this thread, outermost first; `next_region` is where the one for the next fork hangs.
 thread_local Region* outermost = nullptr;
@@ -57,7 +59,8 @@ void after_fork_in_child() {
   forget_hot();
   position = kOutside;
   smelt_kmp_handed_on.last = nullptr;
-  smelt_kmp_handed_on.open = outermost && !outermost->nested;
+  smelt_kmp_handed_on.open = outermost && !outermost->nested ? HandedOn::kOutermost : HandedOn::kNothing;
+  smelt_kmp_handed_on.inner_left = smelt_kmp_handed_on.inner_given = 0;
   for (Region* region = outermost; region; region = region->deeper) {
     forget_loops_of(*region);
     if (region->nested) region->counted = 0;
@@ -74,7 +77,7 @@ Region* new_region() {
   if (!outermost) {
     outermost = region;
     smelt_kmp_handed_on.regions = &region->counters.regions;
-    if (!region->nested) smelt_kmp_handed_on.open = 1;
+    if (!region->nested) smelt_kmp_handed_on.open = HandedOn::kOutermost;
     pthread_setspecific(regions_key, region);
   }
   return region;
@@ -106,13 +109,30 @@ void fork(const RegionCall& call, void*& slot = smelt_real___kmpc_fork_call) {
   smelt_kmp_call(meant(slot, function), static_cast<size_t>(call.argc) + 3, words);
 }
 
-// Inner teams are counted out once for all inner regions, where somebody notes the end of the region around: the count
-// is a line of all masters. (Of a hot team's region nobody does; inner regions that crowd the CPUs end it.)
-bool end_is_noted() { return (position.word || position.barrier) && !smelt_kmp_hot; }
+// Inner teams are counted out once for all inner regions, where the region around is ours: the count is a line of all
+// masters.
+bool end_is_noted(Position& at) {
+  at.has_inner = at.word || at.barrier;
+  return at.has_inner;
+}
 
-void count_out_inner() {
-  if (!next_region) return;
-  for (Region* inner = *next_region; inner && inner->nested; inner = inner->deeper) count_team(*inner, 0);
+// Counts inner regions that the stub has handed on. From now on it hands none on.
+void settle(Region& inner) {
+  HandedOn& here = smelt_kmp_handed_on;
+  const uint32_t handed_on = here.inner_given - here.inner_left;
+  inner.entered += handed_on;
+  count(inner.counters.regions, handed_on);
+  here.inner_left = here.inner_given = 0;
+  here.open = HandedOn::kNothing;
+}
+
+// From now on the stub runs inner regions of that function, until it is time to tell one.
+void hand_on_inside(const Region& region, size_t index, KmpMicrotask function, uint32_t pushed) {
+  HandedOn& here = smelt_kmp_handed_on;
+  here.inner[index] = function;
+  here.inner_pushed = pushed;
+  here.inner_left = here.inner_given = kInnerTold - 1 - region.entered % kInnerTold;
+  here.open = HandedOn::kInner;
 }
 
 // The program's function, in every thread of the team.
@@ -121,8 +141,8 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   const Position before = position;
   HandedOn& here = smelt_kmp_handed_on;
   const uint32_t open = here.open;
-  here.open = 0;
-  position.in_loop = false;
+  here.open = HandedOn::kNothing;
+  position.in_loop = position.has_inner = false;
   position.unmarked = 1;
   position.reals = position.assumed = 0;
   position.real_epoch = nullptr;
@@ -140,7 +160,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
     // One past the last barrier: tasks made after it have marked that number, and it is libomp's join that serves them.
     region.epoch = position.epoch + 1;
   }
-  count_out_inner();
+  if (position.has_inner) end_inner();
   position = before;
   here.open = open;
 }
@@ -249,8 +269,11 @@ bool is_idle_inside(const Region& region, size_t index, const RegionCall& call, 
   const Note& note = region.notes[index];
   return region.nested && note.function == call.function && note.request == request && note.idle >= note.idle_limit &&
          region.last_request == request && region.counted == region.blocks[index].size - 1 &&
-         region.entered % kIdleLimit != 0;
+         region.entered % kInnerTold != 0;
 }
+
+// How many regions has the master opened inside?
+uint32_t entered_inside(const Region& region) { return region.deeper ? region.deeper->entered : 0; }
 
 // Runs the region with every thread told where it is.
 void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request) {
@@ -267,12 +290,15 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   HandedOn& here = smelt_kmp_handed_on;
   const KmpMicrotask last = here.last;
   const uint64_t regions = here.regions->load(std::memory_order_relaxed);  // this thread writes it
+  const uint32_t inside = entered_inside(region);
   here.last = nullptr;
   REAL(__kmpc_fork_call)(call.where, 1, reinterpret_cast<KmpMicrotask>(run_region), word);
   here.last = last;
-  // Regions of one inside are found out about sooner in a region that was told.
-  const bool idle = region.epoch == epoch && here.regions->load(std::memory_order_relaxed) == regions;
+  // Regions inside, of one or more, cost less in a region that was told.
+  const bool idle = region.epoch == epoch && here.regions->load(std::memory_order_relaxed) == regions &&
+                    entered_inside(region) == inside;
   note.idle = idle ? note.idle + 1 : 0;
+  if (!idle && region.nested) here.inner[index] = nullptr;
 }
 
 }  // namespace
@@ -301,7 +327,8 @@ void enter(const RegionCall& call) {
   Region** link = before;
   HandedOn& here = smelt_kmp_handed_on;
   const bool only_noted = is_only_noted(here);
-  bool inner = !here.open;
+  const uint32_t pushed = here.pushed;
+  bool inner = here.open != HandedOn::kOutermost;
   if (link == &outermost && here.last) {
     inner = inside_handed_on();
     if (inner)
@@ -319,12 +346,14 @@ void enter(const RegionCall& call) {
     const KmpThread gtid = REAL(__kmpc_global_thread_num)(call.where);
     return run_alone(call, gtid, gtid);
   }
-  if (inner && here.open) take_back();  // the region around it: clauses inside are told too early
+  if (inner && here.open == HandedOn::kOutermost)
+    take_back();  // the region around it: clauses inside are told too early
   tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
   if (!*link && !(*link = new_region())) return fork(call);
   const size_t index = block_of(call.function);
   Region& region = **link;
   next_region = &region.deeper;
+  if (here.open == HandedOn::kInner) settle(region);
   ++region.entered;
   count(region.counters.regions);
   const Note& note = region.notes[index];
@@ -333,13 +362,14 @@ void enter(const RegionCall& call) {
   if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
   } else if (is_idle_inside(region, index, call, request)) {
+    hand_on_inside(region, index, call.function, pushed);
     fork(call);
   } else {
     note_request(region, request);
     const bool run = hot && run_newly_hot(region, call, request);
     if (!run) run_told(region, index, call, request);
   }
-  if (region.nested && !end_is_noted()) count_team(region, 0);
+  if (region.nested && !end_is_noted(position)) count_team(region, 0);
   next_region = before;
 }
 
@@ -350,6 +380,13 @@ void run_alone(const RegionCall& call, KmpThread known, KmpThread told) {
   call.words[2] = &tid;
   smelt_kmp_call(reinterpret_cast<void*>(call.function), static_cast<uint64_t>(call.argc) + 2, call.words + 1);
   REAL(__kmpc_end_serialized_parallel)(call.where, known);
+}
+
+void end_inner() {
+  position.has_inner = false;
+  Region* inner = *next_region;
+  if (smelt_kmp_handed_on.open == HandedOn::kInner) settle(*inner);
+  for (; inner && inner->nested; inner = inner->deeper) count_team(*inner, 0);
 }
 
 Region** swap_next_region(Region** next) {

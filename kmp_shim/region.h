@@ -97,18 +97,25 @@ struct Region : RegionRecord, Habits {
 // The regions that this thread, as their master, hands to libomp as they are, by the program's function. The stub reads
 // and writes it, at these offsets. A region that calls itself is handed on inside, too.
 struct HandedOn {
-  uint32_t open = 0;  // 1: outermost regions are handed on; 0: the stub hands nothing on
+  static constexpr uint32_t kNothing = 0, kOutermost = 1, kInner = 2;
+  uint32_t open = kNothing;   // what the stub hands on
+  uint32_t inner_pushed = 0;  // `pushed` of inner regions that are
   // By the num_threads clause of the next region; every region clears it. libomp has been told where several threads
-  // are to run an outermost region (`open`); else it is told when it is to run the region. A region of one it does not
-  // run, and it would keep the number for the next.
-  alignas(8) uint32_t pushed = 0;
+  // are to run a region and the stub may hand it on (`open`); else it is told when it is to run the region. A region of
+  // one it does not run, and it would keep the number for the next.
+  uint32_t pushed = 0;
   uint32_t clause = 0;                       // the next region has a clause that no hot team obeys (hot_team.h)
   KmpMicrotask last = nullptr;               // handed on; it may have ended. nullptr: certainly
   std::atomic<uint64_t>* regions = nullptr;  // the counter of them; not null where the table has a function
   KmpMicrotask functions[kBlocks] = {};      // by the same index as Region::notes; nullptr: goes the long way
+  KmpMicrotask inner[kBlocks] = {};          // of regions inside one that is told
+  uint32_t inner_left = 0;                   // how many of those still, before one is told again; counted down from ...
+  uint32_t inner_given = 0;
 };
-static_assert(offsetof(HandedOn, pushed) == 8 && offsetof(HandedOn, clause) == 12 && offsetof(HandedOn, last) == 16 &&
-              offsetof(HandedOn, regions) == 24 && offsetof(HandedOn, functions) == 32 && kBlocks == 32);
+static_assert(offsetof(HandedOn, inner_pushed) == 4 && offsetof(HandedOn, pushed) == 8 &&
+              offsetof(HandedOn, clause) == 12 && offsetof(HandedOn, last) == 16 && offsetof(HandedOn, regions) == 24 &&
+              offsetof(HandedOn, functions) == 32 && offsetof(HandedOn, inner) == 288 &&
+              offsetof(HandedOn, inner_left) == 544 && kBlocks == 32);
 
 }  // namespace smelt::kmp
 
@@ -140,6 +147,9 @@ inline ForkJoin* reduction_for(const Region& region, uint64_t epoch) {
 // For a position with a word: fills in the rest if this call comes from that region itself (by its level) and the team
 // has the size foreseen. False: libomp must serve the call.
 bool take_position(Position& position);
+
+// The calling thread's region ends, and regions inside it were counted.
+void end_inner();
 
 // Where the next region that the calling thread opens hangs: set to `next`; returned as it was.
 Region** swap_next_region(Region** next);

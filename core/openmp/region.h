@@ -69,6 +69,7 @@ struct Position {
   bool in_loop = false;             // in a dynamic loop that the shim hands out
   bool tasks_are_libgomps = false;  // until the next barrier, where tasks may be ours: the shim's own_tasks.h
   bool unseen = false;              // undeferred tasks may begin without being looked at: ditto
+  bool has_inner = false;           // regions inside were counted, and are to be counted out at the end of this one
   uint32_t in_libgomp = 0;          // inside a call in which the runtime may run tasks of its own
   uint32_t groups_at_libgomp = 0;   // taskgroups that are open there alone
   Task* task = nullptr;             // whose body is run, or that of an undeferred task inside it

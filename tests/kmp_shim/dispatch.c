@@ -1,8 +1,8 @@
 // libomp's entry points for dynamic loops, called as compilers call them: every type, up and down, steps, chunks, the
 // ends of the types and what lies beyond, in teams of 1 to 4 threads; loops in flight, inside each other's bodies, in
 // regions of every kind. Prints a line for each loop, which depends on neither who ran what nor in which pieces, so
-// that it is the same under the shim. With "own": those alone that the
-// shim hands out, so that they can be counted.
+// that it is the same under the shim. (Not those of simd:static, which libomp itself gets wrong.) With "own": those
+// alone that the shim hands out, so that they can be counted.
 //   dispatch [own]
 //   dispatch last   lastprivate
 #include <limits.h>
@@ -19,7 +19,8 @@ typedef struct {
 } Ident;
 static Ident here = {0, 2, {0, 0}, ";dispatch.c;loops;1;1;;"};
 
-enum { kDynamic = 35, kGuided = 36, kRuntime = 37, kOrdered = 32 };
+enum { kDynamic = 35, kGuided = 36, kRuntime = 37, kAuto = 38, kTrapezoidal = 39 };
+enum { kStaticChunked = 33, kStatic = 34, kGuidedSimd = 46 };
 enum { kMonotonic = 1 << 29, kNonmonotonic = 1 << 30 };
 
 int32_t __kmpc_global_thread_num(Ident*);
@@ -37,6 +38,9 @@ ENTRIES(8u, uint64_t, int64_t)
 typedef struct {
   uint64_t iterations, sum, lasts, last_bound, wrong_steps, at_end;
 } Seen;
+
+// Are chunks to be multiples of the one that is asked for?
+static bool is_simd(int32_t schedule) { return (schedule & ~(kNonmonotonic | kMonotonic)) == kGuidedSimd; }
 
 static void add(uint64_t* to, uint64_t what) { __atomic_fetch_add(to, what, __ATOMIC_RELAXED); }
 
@@ -57,6 +61,7 @@ static void add(uint64_t* to, uint64_t what) { __atomic_fetch_add(to, what, __AT
       add(&seen->sum, n* low + stride * (n % 2 ? (n - 1) / 2 * n : n / 2 * (n - 1)));                                 \
       if (by != step) add(&seen->wrong_steps, 1);                                                                     \
       if (last != 0 && last != 1) add(&seen->wrong_steps, 1);                                                         \
+      if (is_simd(schedule) && chunk > 0 && last == 0 && n % (uint64_t)chunk != 0) add(&seen->wrong_steps, 1);        \
       if (last == 1) {                                                                                                \
         add(&seen->lasts, 1);                                                                                         \
         add(&seen->last_bound, high);                                                                                 \
@@ -81,11 +86,19 @@ static const char* name_of(int32_t schedule) {
     case kGuided: return "guided, no modifier";
     case kGuided | kNonmonotonic: return "guided";
     case kGuided | kMonotonic: return "monotonic guided";
+    case kGuidedSimd: return "simd guided, no modifier";
+    case kGuidedSimd | kNonmonotonic: return "simd guided";
+    case kGuidedSimd | kMonotonic: return "monotonic simd guided";
+    case kAuto: return "auto guided";
+    case kStaticChunked: return "static, chunk";
+    case kStatic: return "static";
+    case kTrapezoidal: return "trapezoidal";
     default: return "runtime";
   }
 }
 static bool is_own(int32_t schedule) {
-  return schedule == (kDynamic | kNonmonotonic) || (schedule & ~(kNonmonotonic | kMonotonic)) == kGuided;
+  const int32_t kind = schedule & ~(kNonmonotonic | kMonotonic);
+  return schedule == (kDynamic | kNonmonotonic) || kind == kGuided || kind == kGuidedSimd || kind == kAuto;
 }
 
 static void report(const Seen* seen, const char* type, int32_t schedule) {
@@ -112,7 +125,14 @@ static const int32_t schedules[] = {kDynamic | kNonmonotonic,
                                     kGuided | kMonotonic,
                                     kDynamic | kMonotonic,
                                     kDynamic,
-                                    kRuntime};
+                                    kRuntime,
+                                    kGuidedSimd,
+                                    kGuidedSimd | kNonmonotonic,
+                                    kGuidedSimd | kMonotonic,
+                                    kAuto,
+                                    kStaticChunked,
+                                    kStatic,
+                                    kTrapezoidal};
 
 static void of_schedule(int32_t how) {
   if (own && !is_own(how)) return;
@@ -152,7 +172,7 @@ static void of_schedule(int32_t how) {
   TRY(8u, how, UINT64_MAX, UINT64_MAX - 10, -2, 2, 6);
   TRY(8u, how, 10, 0, -1, 3, 11);
   // Large ones in few chunks.
-  const int many = how == kRuntime ? 0 : 1 << 24;
+  const int many = how == kRuntime || how == kTrapezoidal ? 0 : 1 << 24;
   if (many) {
     TRY(4, how, 0, INT32_MAX - 1, 1, many, INT32_MAX);
     TRY(4, how, INT32_MIN, INT32_MAX, 3, many, 1431655766u);

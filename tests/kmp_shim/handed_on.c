@@ -88,6 +88,21 @@ static void many_inside(void) {
   }
 }
 
+// The same of two that take turns: the first or the second has barriers in the end.
+static void two_inside(int which) {
+#pragma omp parallel num_threads(2)
+  {
+    int first = 0, second = 0;
+    for (int i = 0; i < kInside; ++i) {
+#pragma omp parallel num_threads(2) shared(first)
+      if (which == 0 && i >= kInside / 2) meet(&first, 2);
+#pragma omp parallel num_threads(2) shared(second)
+      if (which == 1 && i >= kInside / 2) meet(&second, 2);
+    }
+    CHECK(first + second == kInside);
+  }
+}
+
 static int leaves;
 static void tree(int depth) {
   int arrived = 0;
@@ -153,12 +168,18 @@ int main(void) {
   }
   if (counted) CHECK(now().own_episodes - before.own_episodes == 2 * 20 && now().regions - before.regions == 40);
 
-  // One in 16 is told, and those that come after it, since it has barriers.
+  // One in 17 is told, and those that come after it, since it has barriers.
   before = now();
   many_inside();
   if (counted) {
     CHECK(now().regions - before.regions == 2 * kInside + 1);
-    CHECK(now().own_episodes - before.own_episodes >= 2 * 2 * (kInside / 2 - 16));
+    CHECK(now().own_episodes - before.own_episodes >= 2 * 2 * (kInside / 2 - 17));
+  }
+  for (int which = 0; which < 2; ++which) {
+    before = now();
+    two_inside(which);
+    if (counted) CHECK(now().regions - before.regions == 2 * 2 * kInside + 1);
+    if (counted) CHECK(now().own_episodes - before.own_episodes >= 2 * 2 * (kInside / 2 - 34));
   }
 
   for (int i = 0; i < 100; ++i) outer();

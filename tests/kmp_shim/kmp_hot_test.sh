@@ -57,6 +57,9 @@ for what in $cases; do
   hot_case "KMP_AFFINITY" KMP_AFFINITY=compact SMELT_CPUS=64 -- "$what"
   check_under "switched off: $what" 0 "$cold" SMELT_KMP_HOT_TEAM=0 SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
 done
+check "threads inside hot regions, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/parked" counted
+hot_case "threads inside hot regions" SMELT_CPUS=4 -- counted
+check_under "many threadprivate values" 0 "$hot" $under SMELT_CPUS=64 "$programs/parked_large" values
 check_under "threadprivate values found by number" 0 "$hot" $under SMELT_CPUS=64 "$programs/parked_cached" values
 for how in turns "turns inside" settings beside t; do
   check_under "hot $how" 0 '^ok$' $under SMELT_CPUS=64 "$programs/hot" $how

@@ -7,6 +7,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <smelt/openmp.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,12 @@ static void settings(void) {
 static int mine;
 #pragma omp threadprivate(mine)
 
+#ifndef LARGE
+#define LARGE 1
+#endif
+static char large[LARGE];
+#pragma omp threadprivate(large)
+
 // Values stay with the threads, also where hot and cold regions change, and with their master between.
 static void values(void) {
   mine = -1;
@@ -141,6 +148,10 @@ static void values(void) {
 #pragma omp parallel num_threads(kThreads)
     {
       CHECK(mine == omp_get_thread_num() * 1000 + i);
+      char* all = large;
+      __asm__ volatile("" : "+r"(all) : : "memory");  // the compiler is to leave it whole
+      CHECK(all[0] == (char)i && all[LARGE - 1] == (char)i);
+      all[0] = all[LARGE - 1] = (char)(i + 1);
       ++mine;
     }
     CHECK(mine == i + 1);
@@ -545,14 +556,47 @@ static void ends(const char* how) {
   }
 }
 
+static unsigned long long hot_regions(void) {
+  smelt_openmp_counts counts = {0};
+  int (*const of_shim)(smelt_openmp_counts*, size_t) =
+      (int (*)(smelt_openmp_counts*, size_t))dlsym(RTLD_DEFAULT, "smelt_kmp_counters");
+  if (of_shim) CHECK(of_shim(&counts, sizeof counts) == 0);
+  return of_shim ? counts.hot_regions : ~0ull;
+}
+
+// Threads of regions inside hot ones are counted only as long as those last. To be run with 4 CPUs.
+static void counted(void) {
+  omp_set_max_active_levels(2);
+  for (int i = 0; i < 20; ++i) {
+    int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    for (int k = 0; k < 50; ++k) {
+      int part = 0;
+#pragma omp parallel num_threads(2) reduction(+ : part)
+      part += omp_get_num_threads() * omp_get_level();
+      sum += part;
+    }
+    CHECK(sum == 2 * 50 * 2 * 4);
+  }
+  const unsigned long long before = hot_regions();
+  CHECK(before > 0);
+  for (int i = 0; i < 100; ++i) {
+    int sum = 0;
+#pragma omp parallel num_threads(4) reduction(+ : sum)
+    ++sum;
+    CHECK(sum == 4);
+  }
+  CHECK(before == ~0ull || hot_regions() > before);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"answers", answers},       {"settings", settings}, {"values", values},      {"locks", locks},
-               {"rounding", rounding},     {"places", places},     {"depend", depend},      {"inner", inner},
-               {"masters", masters},       {"children", children}, {"around", around},      {"leagues", leagues},
-               {"background", background}, {"pauses", pauses},     {"blocktime", blocktime}};
+  } cases[] = {{"answers", answers},       {"settings", settings}, {"values", values},       {"locks", locks},
+               {"rounding", rounding},     {"places", places},     {"depend", depend},       {"inner", inner},
+               {"masters", masters},       {"children", children}, {"around", around},       {"leagues", leagues},
+               {"background", background}, {"pauses", pauses},     {"blocktime", blocktime}, {"counted", counted}};
   CHECK(argc > 1);
   if (strcmp(argv[1], "ends") == 0 && argc > 2) ends(argv[2]);
   for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i) {
