@@ -99,6 +99,7 @@ struct ReduceLong : Machine {
         } else {
           SMELT_AWAIT(flat.step(how, job));
         }
+        SMELT_AWAIT(begin.end(how));
     }
     return true;
   }
