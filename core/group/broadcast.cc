@@ -135,6 +135,7 @@ struct BroadcastPieces : Machine {
       return !group.broken;
     }
     if (!shelf.step(how, bytes)) return false;
+    count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, bytes);
     group.finish();
     return true;
   }
@@ -214,6 +215,7 @@ struct BroadcastAny : Machine {
           if (!begin.done) {
             SMELT_AWAIT(shelf.step(how, heading.bytes));
             SMELT_AWAIT(begin.end(how));
+            if (in_pieces) count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, heading.bytes);
           }
         }
         group.finish();

@@ -129,19 +129,19 @@ struct ExchangeAny : Machine {
         // 4.
         if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) trial.begin(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message);
-          if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
-            for (t = 0; t < group.n - 1; ++t) {
-              if (!from(group).stream_bytes) continue;
-              SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
-              copy(group);
-            }
-            // Nobody may go on before all have read.
-            group.finish_now();
-            SMELT_AWAIT(how.all_finished(group, group.episode));
-            SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
-            return true;
+        }
+        trial.begin(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message);
+        if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
+          for (t = 0; t < group.n - 1; ++t) {
+            if (!from(group).stream_bytes) continue;
+            SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
+            copy(group);
           }
+          // Nobody may go on before all have read.
+          group.finish_now();
+          SMELT_AWAIT(how.all_finished(group, group.episode));
+          SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
+          return true;
         }
         for (; k * group.piece_bytes < longest_stream; ++k) {
           piece = group.pieces++;

@@ -172,14 +172,14 @@ struct ScanLong : Machine {
         }
         if (group.n == 2 && may_copy_once(group, job.collective(), job.bytes())) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) trial.begin(group, job.collective(), job.bytes());
-          if (group.single_copy() && is_for_single_copy(group, job.collective(), job.bytes())) {
-            SMELT_AWAIT(single.step(how, job));
-            error = single.error;
-            if (single.served) {
-              SMELT_AWAIT(group.lengths_differ || trial.end(how, MethodTrials::Method::kSingleCopy));
-              return true;
-            }
+        }
+        trial.begin(group, job.collective(), job.bytes());
+        if (group.n == 2 && group.single_copy() && is_for_single_copy(group, job.collective(), job.bytes())) {
+          SMELT_AWAIT(single.step(how, job));
+          error = single.error;
+          if (single.served) {
+            SMELT_AWAIT(group.lengths_differ || trial.end(how, MethodTrials::Method::kSingleCopy));
+            return true;
           }
         }
         for (; k < pieces.count; ++k) {

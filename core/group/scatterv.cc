@@ -127,14 +127,14 @@ struct ScattervLong : Machine {
       case 0:
         if (side.reads(group)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) trial.begin(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest);
-          if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest)) {
-            SMELT_AWAIT(read());
-            group.finish_now();
-            SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
-            SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
-            return true;
-          }
+        }
+        trial.begin(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest);
+        if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest)) {
+          SMELT_AWAIT(read());
+          group.finish_now();
+          SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
+          SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
+          return true;
         }
         side.shelf.cut.lay_out(group, side.heading.longest);
         SMELT_AWAIT(side.shelf.step(how));

@@ -44,8 +44,8 @@ void say_chosen(smelt_collective which, int size, const MethodTrials::Row& row) 
 
 }  // namespace
 
-void Trial::begin_tried(Group&, smelt_collective of, size_t bytes, MethodTrials::Row* found) {
-  row = found;
+void Trial::begin_tried(smelt_collective of, size_t bytes) {
+  trying = true;
   which = of;
   size = MethodTrials::size_of(bytes);
   mine.row = static_cast<uint64_t>(which) * MethodTrials::kSizes + static_cast<uint64_t>(size);

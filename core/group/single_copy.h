@@ -36,6 +36,11 @@ namespace smelt {
 // has a second level.
 static_assert(kDirectCopyParticipants <= kBlockSize);
 
+// Is it found out by trials what a message so long is worth?
+inline bool is_tried(const Group& group, smelt_collective which, size_t bytes) {
+  const Limits::Of& limits = group.plan.limits.of[which];
+  return limits.tried && bytes > limits.copy && group.trials.are_open();
+}
 // Is a message so long that single copy is worth asking for?
 inline bool may_copy_once(const Group& group, smelt_collective which, size_t bytes) {
   const Limits::Of& limits = group.plan.limits.of[which];
@@ -48,28 +53,39 @@ inline bool is_for_single_copy(const Group& group, smelt_collective which, size_
          (!group.plan.limits.of[which].tried || group.trials.next(which, bytes) == MethodTrials::Method::kSingleCopy);
 }
 
+// The end of a call that went through the shelf because that is known to be faster, of whatever was tried.
+inline void count_as_chosen(const Group& group, smelt_collective which, size_t bytes) {
+  if (group.single_copy() && is_tried(group, which, bytes))
+    MethodTrials::count_as_chosen(group.trials.row(which, MethodTrials::size_of(bytes)));
+}
+
 // A call of which it is not yet known which method is faster (trials.h). It ends when all have told when they began it
 // and when they were done, which all must: a participant that is not of one mind with us would wait for ever, so that
 // is compared, too.
 struct Trial : Machine {
-  MethodTrials::Row* row = nullptr;  // nullptr: nothing is tried
+  MethodTrials::Row* row = nullptr;  // nullptr: nothing is tried of such messages
+  bool trying = false;               // else it is known, and this call only counts
   smelt_collective which{};
   int size = 0;
   CallTimes mine{};
 
-  // `which` and `bytes` as for is_for_single_copy(), which says how the call goes.
+  // When it is known whether all may take single copy; is_for_single_copy() with the same arguments says how the call
+  // goes, up to its end(): there alone the answer may change, for the next one.
   void begin(Group& group, smelt_collective of, size_t bytes) {
-    if (!group.plan.limits.of[of].tried || !group.trials.are_open()) return;
-    MethodTrials::Row& found = group.trials.row(of, MethodTrials::size_of(bytes));
-    if (!found.over) [[unlikely]]
-      begin_tried(group, of, bytes, &found);
+    if (!group.single_copy() || !is_tried(group, of, bytes)) return;
+    row = &group.trials.row(of, MethodTrials::size_of(bytes));
+    if (!row->over) [[unlikely]]
+      begin_tried(of, bytes);
   }
   template <typename How>
   bool end(How how, MethodTrials::Method ran) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        if (!row) return true;
+        if (!trying) {
+          if (row) MethodTrials::count_as_chosen(*row);
+          return true;
+        }
         tell(group);
         SMELT_AWAIT(how.all_finished(group, group.episode));
         compare(group, ran);
@@ -78,8 +94,7 @@ struct Trial : Machine {
   }
 
  private:
-  [[gnu::noinline, gnu::cold]] void begin_tried(Group& group, smelt_collective of, size_t bytes,
-                                                MethodTrials::Row* found);
+  [[gnu::noinline, gnu::cold]] void begin_tried(smelt_collective of, size_t bytes);
   [[gnu::noinline, gnu::cold]] void tell(Group& group);
   [[gnu::noinline, gnu::cold]] void compare(Group& group, MethodTrials::Method ran);
 };
@@ -103,16 +118,15 @@ struct BeginLong : Machine {
         }
         if (may_copy_once(group, which, bytes)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            trial.begin(group, which, bytes);
-            if (!is_for_single_copy(group, which, bytes)) return true;
-            SMELT_AWAIT(single.step(how, arguments...));
-            error = single.error;
-            done = single.served;
-            // Where the lengths differ all have seen it, and nothing was copied.
-            if (done && !group.lengths_differ) {
-              SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
-            }
+        }
+        trial.begin(group, which, bytes);
+        if (group.single_copy() && is_for_single_copy(group, which, bytes)) {
+          SMELT_AWAIT(single.step(how, arguments...));
+          error = single.error;
+          done = single.served;
+          // Where the lengths differ all have seen it, and nothing was copied.
+          if (done && !group.lengths_differ) {
+            SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
           }
         }
     }

@@ -14,7 +14,8 @@
 // So of each collective and size (a power of two) the first kEach calls take single copy, as most MPI libraries do, and
 // the next kEach the shelf; then both once more, for what disturbs one call mostly disturbs its neighbours, and the
 // shelf's pages are new at first. The first of each kEach does not count: it finds the caches as the other method has
-// left them. Of the others the second least time counts, and the method that it chooses is kept for good.
+// left them. Of the others the second least time counts, and the method that it chooses has the next kPeriod calls.
+// Then all begins anew, for the data may be others now, or the trial may have been disturbed.
 //
 // A call's time is from when the last participant has begun it to when the last one is done. After a tried call the
 // participants wait for each other and compare their notes of these times (single_copy.h, Trial), so both know the same
@@ -44,7 +45,8 @@ class MethodTrials {
 
   // Of one collective and size. Zeros: nothing has been tried.
   struct Row {
-    uint8_t calls;  // tried so far
+    uint16_t served;  // calls since it is over
+    uint8_t calls;    // tried so far
     bool over;
     Method chosen;                             // where it is over
     uint8_t counted[kMethods];                 // times
@@ -53,6 +55,7 @@ class MethodTrials {
   static constexpr int kLeast = 12, kSizes = 11;  // up to 2^13 bytes, ..., up to 2^22, longer
   static constexpr size_t kBytes = sizeof(Row) * kSizes * SMELT_COLLECTIVES;
   static constexpr uint8_t kEach = 4, kCalls = 2 * kMethods * kEach;
+  static constexpr uint16_t kPeriod = 4096;
 
   // `rows`: kBytes of zeros.
   void open(void* rows) { rows_ = static_cast<Row*>(rows); }
@@ -92,6 +95,10 @@ class MethodTrials {
     const uint64_t share = can_run_ahead(which) && longest(size) <= kAhead ? kShareAhead : kShare;
     row.chosen = single > 0 && single * 100 <= shelf * share ? Method::kSingleCopy : Method::kShelf;
     return row.over = true;
+  }
+  // A call has gone as chosen.
+  static void count_as_chosen(Row& row) {
+    if (++row.served == kPeriod) row = Row{};
   }
   // The second least of its times, or the only one; 0: there is none.
   static uint32_t time(const Row& row, Method method) {

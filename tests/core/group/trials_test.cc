@@ -128,6 +128,17 @@ TEST_F(Trials, AreOfEachCollectiveAndSizeByItself) {
   EXPECT_EQ(trials.next(kWhich, MethodTrials::longest(kLong)), Method::kShelf);
 }
 
+TEST_F(Trials, BeginAnewAfterManyCalls) {
+  MethodTrials::Row& row = trials.row(kWhich, kLong);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(tried(kLong, round % 2 ? 500 : 1000, 700), round % 2 ? Method::kShelf : Method::kSingleCopy);
+    for (int i = 1; i < MethodTrials::kPeriod; ++i) MethodTrials::count_as_chosen(row);
+    EXPECT_TRUE(row.over);
+    MethodTrials::count_as_chosen(row);
+    EXPECT_FALSE(row.over);
+  }
+}
+
 TEST(TrialSizes, ArePowersOfTwo) {
   EXPECT_EQ(MethodTrials::size_of(4097), 0);
   for (int size = 0; size + 1 < MethodTrials::kSizes; ++size) {
@@ -389,6 +400,55 @@ int beside_started_ones(smelt_group* group, Seat& seat) {
   return 0;
 }
 TEST(TriedByTwo, StartedOnesToo) { EXPECT_EQ(in_group(2, kNobodyMeasured, beside_started_ones), 0); }
+
+// Every row is over, as if by chance, and begins anew in so many calls.
+void soon_anew(smelt_group* group, uint16_t calls) {
+  for (int which = 0; which < SMELT_COLLECTIVES; ++which)
+    for (int size = 0; size < MethodTrials::kSizes; ++size) {
+      MethodTrials::Row& row = group->trials.row(static_cast<smelt_collective>(which), size);
+      row = {};
+      row.over = true;
+      row.chosen = (which + size) % 2 == 0 ? Method::kShelf : Method::kSingleCopy;
+      row.served = static_cast<uint16_t>(MethodTrials::kPeriod - calls);
+    }
+}
+
+int anew(smelt_group* group, Seat& seat) {
+  Pair pair(group, seat);
+  DO(pair.call(Pair::kAllreduce, 20000));  // the agreement
+  soon_anew(group, 3);
+  for (int round = 0; round < kCalls + 10; ++round)
+    for (const size_t bytes : {size_t{5000}, size_t{20000}, size_t{300000}})
+      for (int kind = 0; kind < Pair::kKinds; ++kind) {
+        const auto which = static_cast<Pair::Kind>(kind);
+        if (group->single_copy())
+          EXPECT_HERE(pair.is_over(which, bytes) == (round < 3 || round >= 3 + kCalls), "kind %d of %zu, round %d",
+                      kind, bytes, round);
+        DO(pair.call(which, bytes));
+      }
+  return pair.compare();
+}
+TEST(TriedByTwo, BeginAnew) { EXPECT_EQ(in_group(2, kNobodyMeasured, anew), 0); }
+
+// ... while others are outstanding, and were started when it was still known which method they take.
+int anew_beside_started_ones(smelt_group* group, Seat& seat) {
+  Pair pair(group, seat), others[] = {{group, seat}, {group, seat}, {group, seat}};
+  DO(pair.call(Pair::kAllreduce, 20000));
+  for (int round = 0; round < 40; ++round)
+    for (const auto kind : {Pair::kBroadcast, Pair::kReduce, Pair::kAllreduce}) {
+      DO(pair.compare());
+      soon_anew(group, static_cast<uint16_t>(1 + round % 4));
+      const size_t bytes = kSizes[round % std::size(kSizes)];
+      for (Pair& other : others) DO(other.start(kind, bytes));
+      if (seat.me == static_cast<uint32_t>(round) % 2) usleep(50);
+      if (round % 3 > 0) DO(pair.start(kind, bytes));
+      if (round % 3 > 1) DO(pair.compare());
+      for (Pair& other : others) DO(other.complete(kind, bytes));
+      if (round % 3 > 0) DO(pair.complete(kind, bytes));
+    }
+  return pair.compare();
+}
+TEST(TriedByTwo, BeginAnewBesideStartedOnes) { EXPECT_EQ(in_group(2, kNobodyMeasured, anew_beside_started_ones), 0); }
 
 // Data that are not in one piece go through the shelf, in the calls that single copy should have had, too.
 int apart(smelt_group* group, Seat&) {
