@@ -135,6 +135,7 @@ struct BroadcastPieces : Machine {
       return !group.broken;
     }
     if (!shelf.step(how, bytes)) return false;
+    count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, bytes);
     group.finish();
     return true;
   }
@@ -190,7 +191,7 @@ struct BroadcastAny : Machine {
           heading = {bytes, address(data)};
           in_pieces = goes_in_pieces(group, bytes);
         } else {
-          if (!counted && group.single_copy() && may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
+          if (!counted && group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
             SMELT_AWAIT(single.tell(how));
           }
           SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route); }));
@@ -213,6 +214,8 @@ struct BroadcastAny : Machine {
           }
           if (!begin.done) {
             SMELT_AWAIT(shelf.step(how, heading.bytes));
+            SMELT_AWAIT(begin.end(how));
+            if (in_pieces) count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, heading.bytes);
           }
         }
         group.finish();
@@ -224,11 +227,13 @@ struct BroadcastAny : Machine {
  private:
   // Finds out which kind of message the parent sends in this episode. False: it is not there yet.
   bool hear(const Group& group, const Route& route) {
-    heading.bytes = group.broadcast_in_pieces(route.parent);
-    in_pieces = heading.bytes != 0;
-    if (in_pieces) return true;
     const InlineSlot* const line = route.line;
-    if (!group.is_here(*group.slot(line))) return false;
+    heading.bytes = group.broadcast_in_pieces(route.parent);
+    // Pieces may have come behind a heading, which is then here as well: of a call that is tried (single_copy.h).
+    const bool headed = group.is_here(*group.slot(line));
+    in_pieces = heading.bytes != 0 && !headed;
+    if (in_pieces) return true;
+    if (!headed) return false;
     const uint64_t what = group.what_is_here(line);
     if (what == kHeadsLong)
       std::memcpy(&heading, group.payload(line), sizeof heading);

@@ -61,6 +61,9 @@ constexpr size_t arena_bytes(uint32_t n) {
 // written are not held.
 constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
 
+// In whole words, so that what lies before it is aligned.
+constexpr size_t trials_bytes(uint32_t n) { return n == 2 ? (MethodTrials::kBytes + 7) / 8 * 8 : 0; }
+
 }  // namespace
 
 // Step 2. The pages of the desk are taken by their owner, on its NUMA node.
@@ -176,7 +179,7 @@ void give_stock_back() {
 smelt_group* make_group(uint32_t n) {
   if (reserve_planning(n) != 0) return nullptr;
   const size_t wanted = sizeof(smelt_group) + arena_bytes(n) + kOutstanding * sizeof(Pending) + alignof(Pending) +
-                        children_bytes(n) + exchange_bytes(n);
+                        children_bytes(n) + exchange_bytes(n) + trials_bytes(n);
   const size_t bytes = (wanted + 2 * kPage - 1) / kPage * kPage;
   void* const memory = map_from_stock(bytes);
   if (!memory) return nullptr;
@@ -184,7 +187,9 @@ smelt_group* make_group(uint32_t n) {
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
   // Not taken from the arena, which would write them: pages of what nobody starts or exchanges are not held.
   group->exchange = reinterpret_cast<char*>(end / kPage * kPage - exchange_bytes(n));
-  char* const lists = group->exchange - children_bytes(n);
+  char* const trials = group->exchange - trials_bytes(n);
+  if (n == 2) group->trials.open(trials);
+  char* const lists = trials - children_bytes(n);
   char* const pending = lists - kOutstanding * sizeof(Pending);
   group->pending =
       reinterpret_cast<Pending*>(reinterpret_cast<uintptr_t>(pending) / alignof(Pending) * alignof(Pending));

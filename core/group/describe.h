@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <utility>
 
 #include "group/planning.h"
 #include "group/single_copy.h"
@@ -11,10 +12,10 @@ namespace smelt {
 // One row of a collective's table: sizes up to `upto`.
 struct Method {
   uint64_t upto;
-  char text[160];
+  char text[224];
 };
 
-constexpr unsigned kMethods = 6;  // more than any table below has
+constexpr unsigned kMethods = 6 + MethodTrials::kSizes;  // more than any table below has
 
 // Collects rows; a row that no size reaches is left out.
 class Table {
@@ -56,11 +57,42 @@ struct Combining {
   }
 };
 
+// The rows of messages that are longer than the shortest that is tried, of a collective that tries both methods; false:
+// it does not. Sizes that have come to the same are one row. `single` is what is said of single copy, `untried` and
+// `how` of shared memory.
+inline bool add_tried(const Group& group, smelt_collective which, const char* untried, const char* how,
+                      const char* single, Table* table) {
+  const Limits& limits = group.plan.limits;
+  if (!limits.of[which].tried) return false;
+  const bool refused = group.copy_agreement == Group::Agreement::kRefused || !group.trials.are_open();
+  table->add_shared(limits.of[which].copy, limits.piece, untried);
+  if (refused) table->add_shared(UINT64_MAX, limits.piece, how);
+  using State = std::pair<bool, MethodTrials::Method>;
+  const auto state = [&](int size) {
+    const MethodTrials::Row& row = group.trials.row(which, size);
+    return State{row.over, row.chosen};
+  };
+  for (int size = 0; size < MethodTrials::kSizes && !refused; ++size) {
+    if (size + 1 < MethodTrials::kSizes && state(size) == state(size + 1)) continue;
+    const auto [over, chosen] = state(size);
+    const uint64_t upto = MethodTrials::longest(size);
+    if (!over)
+      table->add(upto, "the first calls of each size try single copy and shared memory");
+    else if (chosen == MethodTrials::Method::kSingleCopy)
+      table->add(upto, "%s (tried: faster than shared memory)", single);
+    else
+      table->add(upto, "through shared memory in pieces of %u B, %s (tried: single copy is not faster)", limits.piece,
+                 how);
+  }
+  return true;
+}
+
 // The rows of a collective that moves data and combines nothing.
 inline void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
                       uint64_t upto_inline = kInlineBytes) {
   const Limits& limits = group.plan.limits;
   table->add(upto_inline, "inline, flags in the lines, %s", how);
+  if (add_tried(group, which, how, how, "single copy from memory to memory", table)) return;
   table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
@@ -72,6 +104,10 @@ inline void add_long(const Group& group, smelt_collective which, const Combining
   const uint64_t copied = group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[which].copy;
   char how[sizeof who.text + 16];
   std::snprintf(how, sizeof how, "combined by %s", who.text);
+  const char* const longer = flat == UINT64_MAX              ? how
+                             : flat <= limits.of[which].copy ? "sliced over all"
+                                                             : "combined in one place or sliced over all";
+  if (add_tried(group, which, how, longer, "single copy, sliced over all", table)) return;
   table->add_shared(copied < flat ? copied : flat, limits.piece, how);
   table->add(copied, "through shared memory, sliced over all (limit %s)", limits.origin);
   table->add(UINT64_MAX, "single copy, sliced over all (limit %s)", limits.origin);
@@ -89,9 +125,10 @@ struct TreeToRoot {
 // The limits are those of a block, but inline is what the root sends in all.
 inline void add_scatter(const Group& group, smelt_collective which, Table* table) {
   table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
+  const char* const how = "everybody reads the root's";
+  if (add_tried(group, which, how, how, "single copy from memory to memory", table)) return;
   const Limits& limits = group.plan.limits;
-  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece,
-                    "everybody reads the root's");
+  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece, how);
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
 

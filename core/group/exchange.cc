@@ -89,6 +89,7 @@ struct ExchangeAny : Machine {
   uint64_t k = 0, piece = 0;
   size_t begin = 0, end = 0;  // of the piece in each stream
   uint32_t t = 0;
+  Trial trial;
 
   ExchangeAny(InlineRoom* rooms, const Lists& job) : room(rooms[0].bytes), job(job) {}
 
@@ -128,17 +129,19 @@ struct ExchangeAny : Machine {
         // 4.
         if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            for (t = 0; t < group.n - 1; ++t) {
-              if (!from(group).stream_bytes) continue;
-              SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
-              copy(group);
-            }
-            // Nobody may go on before all have read.
-            group.finish_now();
-            SMELT_AWAIT(how.all_finished(group, group.episode));
-            return true;
+        }
+        trial.begin(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message);
+        if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
+          for (t = 0; t < group.n - 1; ++t) {
+            if (!from(group).stream_bytes) continue;
+            SMELT_AWAIT(how.until(sender(group), [&] { return hear_all(group); }));
+            copy(group);
           }
+          // Nobody may go on before all have read.
+          group.finish_now();
+          SMELT_AWAIT(how.all_finished(group, group.episode));
+          SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
+          return true;
         }
         for (; k * group.piece_bytes < longest_stream; ++k) {
           piece = group.pieces++;
@@ -154,6 +157,7 @@ struct ExchangeAny : Machine {
           }
           group.consume(piece);
         }
+        SMELT_AWAIT(trial.end(how, MethodTrials::Method::kShelf));
     }
     return true;
   }

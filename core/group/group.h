@@ -9,6 +9,7 @@
 
 #include "base/object.h"
 #include "group/plan.h"
+#include "group/trials.h"
 #include "group/watch.h"
 #include "transport/ring.h"
 
@@ -71,7 +72,10 @@ struct Group : Rings {
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
 
-  // 7. Of a pool's groups (pool.h): how they are found there.
+  // 7. Which method has the long calls of two, where nobody measured.
+  MethodTrials trials;
+
+  // 8. Of a pool's groups (pool.h): how they are found there.
   struct Pool* pool = nullptr;
   BlockTicket ticket;
   uint16_t* members = nullptr;                     // [n]

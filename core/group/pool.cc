@@ -153,8 +153,8 @@ void forget_oldest(Pool& pool) {
 
 // All that the participants must have alike for the group to go on. `broken` and the like have been looked at.
 uint64_t trace_of(const Group& group) {
-  const uint64_t seen[] = {group.calls, group.episode, group.pieces, static_cast<uint64_t>(group.copy_agreement),
-                           group.life};
+  const uint64_t seen[] = {group.calls, group.episode,       group.pieces, static_cast<uint64_t>(group.copy_agreement),
+                           group.life,  group.trials.tried()};
   return fnv1a(seen, sizeof seen);
 }
 

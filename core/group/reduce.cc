@@ -99,6 +99,7 @@ struct ReduceLong : Machine {
         } else {
           SMELT_AWAIT(flat.step(how, job));
         }
+        SMELT_AWAIT(begin.end(how));
     }
     return true;
   }
@@ -107,8 +108,9 @@ struct ReduceLong : Machine {
 template <typename Way>
 int run_long(Way way, const Reduction& job) {
   if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-  if (way.group.shelves &&
-      !may_copy_once(way.group, collective_of(job), job.bytes())) {  // nothing to agree on any more
+  // Nothing to agree on any more, nor when a started one begins.
+  if (way.group.shelves && !may_copy_once(way.group, collective_of(job), job.bytes()) &&
+      !is_tried(way.group, collective_of(job), job.bytes())) {
     if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
     if (!tree_of(way.group, job)) return way.template run<Shelved<ReduceFlat>>(job);
   }

@@ -271,9 +271,12 @@ struct ReduceScatterCall {
 
 void reduce_scatter_table(const Group& group, Table* table) {
   const Limits& limits = group.plan.limits;
-  table->add(kInlineBytes, "inline, flags in the lines, everybody combines its block");
+  const char* const how = "everybody combines its block";
+  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
+  if (add_tried(group, SMELT_COLLECTIVE_REDUCE_SCATTER, how, how, "single copy, everybody combines its block", table))
+    return;
   table->add_shared(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
-                    limits.piece, "everybody combines its block");
+                    limits.piece, how);
   table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
 }
 void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }

@@ -40,6 +40,7 @@ struct Scanning {
 
   size_t bytes() const { return elements * fold.element_bytes; }
   bool takes_own() const { return prefix == Prefix::kInclusive; }
+  smelt_collective collective() const { return takes_own() ? SMELT_COLLECTIVE_SCAN : SMELT_COLLECTIVE_EXSCAN; }
 };
 
 struct ScanInline : Machine {
@@ -154,6 +155,7 @@ struct ScanLong : Machine {
   const Pieces pieces;
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
+  Trial trial;
 
   ScanLong(InlineRoom*, const Group& group, const Scanning& job)
       : job(job), pieces(job.elements, job.fold.element_bytes, group.piece_bytes) {}
@@ -168,12 +170,16 @@ struct ScanLong : Machine {
           error = -ENOTSUP;
           return true;
         }
-        if (group.n == 2 && may_copy_once(group, SMELT_COLLECTIVE_SCAN, job.bytes())) {
+        if (group.n == 2 && may_copy_once(group, job.collective(), job.bytes())) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(single.step(how, job));
-            error = single.error;
-            if (single.served) return true;
+        }
+        trial.begin(group, job.collective(), job.bytes());
+        if (group.n == 2 && group.single_copy() && is_for_single_copy(group, job.collective(), job.bytes())) {
+          SMELT_AWAIT(single.step(how, job));
+          error = single.error;
+          if (single.served) {
+            SMELT_AWAIT(group.lengths_differ || trial.end(how, MethodTrials::Method::kSingleCopy));
+            return true;
           }
         }
         for (; k < pieces.count; ++k) {
@@ -189,6 +195,7 @@ struct ScanLong : Machine {
           pass_on(group);
           group.consume(piece);
         }
+        SMELT_AWAIT(trial.end(how, MethodTrials::Method::kShelf));
     }
     return true;
   }
@@ -250,13 +257,20 @@ struct ScanCall : FoldForAll {
 
 }  // namespace
 
-void scan_table(const Group& group, Table* table) {
+namespace {
+
+void add_scan(const Group& group, smelt_collective which, Table* table) {
   table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
+  if (add_tried(group, which, "down a chain", "down a chain", "single copy from memory to memory", table)) return;
   const Limits& limits = group.plan.limits;
-  table->add_shared(group.n == 2 ? limits.of[SMELT_COLLECTIVE_SCAN].copy : UINT64_MAX, limits.piece, "down a chain");
+  table->add_shared(group.n == 2 ? limits.of[which].copy : UINT64_MAX, limits.piece, "down a chain");
   table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
 }
-void exscan_table(const Group& group, Table* table) { scan_table(group, table); }
+
+}  // namespace
+
+void scan_table(const Group& group, Table* table) { add_scan(group, SMELT_COLLECTIVE_SCAN, table); }
+void exscan_table(const Group& group, Table* table) { add_scan(group, SMELT_COLLECTIVE_EXSCAN, table); }
 
 }  // namespace smelt
 

@@ -118,6 +118,8 @@ struct ScattervSide : Machine {
 
 // The end of both, of blocks that are not in the lines: `read` is our part where they are read.
 struct ScattervLong : Machine {
+  Trial trial;
+
   template <typename How, typename Read>
   bool step(How how, ScattervSide& side, Read read) {
     Group& group = how.group;
@@ -125,16 +127,19 @@ struct ScattervLong : Machine {
       case 0:
         if (side.reads(group)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(read());
-            group.finish_now();
-            SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
-            return true;
-          }
+        }
+        trial.begin(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest);
+        if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest)) {
+          SMELT_AWAIT(read());
+          group.finish_now();
+          SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
+          SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
+          return true;
         }
         side.shelf.cut.lay_out(group, side.heading.longest);
         SMELT_AWAIT(side.shelf.step(how));
         error = side.shelf.error;
+        SMELT_AWAIT(trial.end(how, MethodTrials::Method::kShelf));
         group.finish();
     }
     return true;

@@ -1,9 +1,71 @@
 // The work of single copy between the waits: copying and combining.
 #include "group/single_copy.h"
 
+#include "base/log.h"
+#include "base/options.h"
+#include "base/os/os.h"
 #include "policy/thresholds.h"
 
 namespace smelt {
+namespace {
+
+// relaxed, all of these: released and acquired with the episode that ends the tried call (Rings::finish_now).
+void write_times(Consumed& mine, uint64_t call, const CallTimes& times) {
+  const uint64_t i = call % Consumed::kCalls;
+  mine.begun[i].store(times.begun, std::memory_order_relaxed);
+  mine.done[i].store(times.done, std::memory_order_relaxed);
+  mine.row[i].store(times.row, std::memory_order_relaxed);
+}
+CallTimes read_times(const Consumed& theirs, uint64_t call) {
+  const uint64_t i = call % Consumed::kCalls;
+  return {theirs.begun[i].load(std::memory_order_relaxed), theirs.done[i].load(std::memory_order_relaxed),
+          theirs.row[i].load(std::memory_order_relaxed)};
+}
+
+const char* name_of(smelt_collective which) {
+  static constexpr const char* kNames[] = {
+#define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
+#include <smelt/collectives.def>
+#undef SMELT_COLLECTIVE
+  };
+  return kNames[which];
+}
+
+void say_chosen(smelt_collective which, int size, const MethodTrials::Row& row) {
+  using Method = MethodTrials::Method;
+  char bytes[32] = "any length";
+  if (MethodTrials::longest(size) != UINT64_MAX)
+    std::snprintf(bytes, sizeof bytes, "<= %llu KiB",
+                  static_cast<unsigned long long>(MethodTrials::longest(size) >> 10));
+  log_line("two ranks have tried %s of %s: shared memory %.1f us, single copy %.1f us; from now on %s", name_of(which),
+           bytes, MethodTrials::time(row, Method::kShelf) / 1e3, MethodTrials::time(row, Method::kSingleCopy) / 1e3,
+           row.chosen == Method::kSingleCopy ? "single copy" : "shared memory");
+}
+
+}  // namespace
+
+void Trial::begin_tried(smelt_collective of, size_t bytes) {
+  trying = true;
+  which = of;
+  size = MethodTrials::size_of(bytes);
+  mine.row = static_cast<uint64_t>(which) * MethodTrials::kSizes + static_cast<uint64_t>(size);
+  mine.begun = os::now_ns();
+}
+
+// An episode of its own, in which nothing is said but that we are done.
+void Trial::tell(Group& group) {
+  mine.done = os::now_ns();
+  ++group.episode;
+  write_times(group.desk().consumed, group.trials.tried(), mine);
+  group.finish_now();
+}
+
+void Trial::compare(Group& group, MethodTrials::Method ran) {
+  const CallTimes theirs = read_times(group.desks[1 - group.me].consumed, group.trials.tried());
+  if (theirs.row != mine.row) return group.trials.close();
+  if (group.trials.note(which, size, ran, time_together(mine, theirs)) && group.me == 0 && options().verbose >= 2)
+    say_chosen(which, size, *row);
+}
 
 // The first operand of a chain of combinations stays until the second is combined with it, so two places are enough for
 // the operands that are read.

@@ -36,15 +36,74 @@ namespace smelt {
 // has a second level.
 static_assert(kDirectCopyParticipants <= kBlockSize);
 
+// Is it found out by trials what a message so long is worth?
+inline bool is_tried(const Group& group, smelt_collective which, size_t bytes) {
+  const Limits::Of& limits = group.plan.limits.of[which];
+  return limits.tried && bytes > limits.copy && group.trials.are_open();
+}
 // Is a message so long that single copy is worth asking for?
 inline bool may_copy_once(const Group& group, smelt_collective which, size_t bytes) {
-  return bytes > group.plan.limits.of[which].copy && group.n <= kDirectCopyParticipants;
+  const Limits::Of& limits = group.plan.limits.of[which];
+  return bytes > limits.copy && group.n <= kDirectCopyParticipants &&
+         !(limits.tried && group.trials.is_shelf(which, bytes));
+}
+// ... and that it has this very call, where all may take it?
+inline bool is_for_single_copy(const Group& group, smelt_collective which, size_t bytes) {
+  return may_copy_once(group, which, bytes) &&
+         (!group.plan.limits.of[which].tried || group.trials.next(which, bytes) == MethodTrials::Method::kSingleCopy);
 }
 
+// The end of a call that went through the shelf because that is known to be faster, of whatever was tried.
+inline void count_as_chosen(const Group& group, smelt_collective which, size_t bytes) {
+  if (group.single_copy() && is_tried(group, which, bytes))
+    MethodTrials::count_as_chosen(group.trials.row(which, MethodTrials::size_of(bytes)));
+}
+
+// A call of which it is not yet known which method is faster (trials.h). It ends when all have told when they began it
+// and when they were done, which all must: a participant that is not of one mind with us would wait for ever, so that
+// is compared, too.
+struct Trial : Machine {
+  MethodTrials::Row* row = nullptr;  // nullptr: nothing is tried of such messages
+  bool trying = false;               // else it is known, and this call only counts
+  smelt_collective which{};
+  int size = 0;
+  CallTimes mine{};
+
+  // When it is known whether all may take single copy; is_for_single_copy() with the same arguments says how the call
+  // goes, up to its end(): there alone the answer may change, for the next one.
+  void begin(Group& group, smelt_collective of, size_t bytes) {
+    if (!group.single_copy() || !is_tried(group, of, bytes)) return;
+    row = &group.trials.row(of, MethodTrials::size_of(bytes));
+    if (!row->over) [[unlikely]]
+      begin_tried(of, bytes);
+  }
+  template <typename How>
+  bool end(How how, MethodTrials::Method ran) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        if (!trying) {
+          if (row) MethodTrials::count_as_chosen(*row);
+          return true;
+        }
+        tell(group);
+        SMELT_AWAIT(how.all_finished(group, group.episode));
+        compare(group, ran);
+    }
+    return true;
+  }
+
+ private:
+  [[gnu::noinline, gnu::cold]] void begin_tried(smelt_collective of, size_t bytes);
+  [[gnu::noinline, gnu::cold]] void tell(Group& group);
+  [[gnu::noinline, gnu::cold]] void compare(Group& group, MethodTrials::Method ran);
+};
+
 // Every long message begins so: are there shelves, and does single copy serve? `done`: it did, or there is no memory
-// (error); else the shelves are to be taken.
+// (error); else the shelves are to be taken, and then end().
 struct BeginLong : Machine {
   bool done = false;
+  Trial trial;
 
   template <typename How, typename Single, typename... Arguments>
   bool step(How how, smelt_collective which, size_t bytes, Single& single, const Arguments&... arguments) {
@@ -59,14 +118,24 @@ struct BeginLong : Machine {
         }
         if (may_copy_once(group, which, bytes)) {
           SMELT_AWAIT(how.single_copy_agreed());
-          if (group.single_copy()) {
-            SMELT_AWAIT(single.step(how, arguments...));
-            error = single.error;
-            done = single.served;
+        }
+        trial.begin(group, which, bytes);
+        if (group.single_copy() && is_for_single_copy(group, which, bytes)) {
+          SMELT_AWAIT(single.step(how, arguments...));
+          error = single.error;
+          done = single.served;
+          // Where the lengths differ all have seen it, and nothing was copied.
+          if (done && !group.lengths_differ) {
+            SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
           }
         }
     }
     return true;
+  }
+  // After the shelves have served the call.
+  template <typename How>
+  bool end(How how) {
+    return trial.end(how, MethodTrials::Method::kShelf);
   }
 };
 
@@ -178,6 +247,7 @@ struct LongMessage : Machine {
         error = begin.error;
         if (begin.done) return true;
         SMELT_AWAIT(shelf.step(how));
+        SMELT_AWAIT(begin.end(how));
     }
     return true;
   }

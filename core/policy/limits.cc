@@ -8,6 +8,13 @@
 
 namespace smelt {
 
+namespace {
+
+// Both methods need to know alike how long a call's messages are; nobody knows all of a gatherv's.
+bool can_be_tried(smelt_collective which) { return which != SMELT_COLLECTIVE_GATHERV; }
+
+}  // namespace
+
 bool same_limits(const Limits& a, const Limits& b) {
   for (int which = 0; which < SMELT_COLLECTIVES; ++which)
     if (a.of[which].flat != b.of[which].flat || a.of[which].copy != b.of[which].copy) return false;
@@ -27,8 +34,12 @@ Limits group_limits(const Profile* profile, uint32_t n, bool crowded, bool moves
   using enum ThresholdId;
   constexpr auto kNoLimit = static_cast<ThresholdId>(kThresholds);
   const auto limit = [&](ThresholdId id) { return id == kNoLimit ? kNever : value(id); };
+  const auto of = [&](smelt_collective which, ThresholdId flat, ThresholdId copy) {
+    const bool tried = copy != kNoLimit && can_be_tried(which) && find_threshold(copy, profile, situation).tried;
+    limits.of[which] = {limit(flat), tried ? value(kCopyTried) : limit(copy), tried};
+  };
 #define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, nodes, flat, copy) \
-  limits.of[SMELT_COLLECTIVE_##NAME] = {limit(flat), limit(copy)};
+  of(SMELT_COLLECTIVE_##NAME, flat, copy);
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
   limits.origin = crowded    ? "in a crowd"

@@ -12,8 +12,9 @@ struct Profile;
 // Sizes, in bytes, at which one method hands over to the next.
 struct Limits {
   struct Of {
-    uint64_t flat = 0;  // combined by each participant that wants the result; above: sliced over all
-    uint64_t copy = 0;  // through the shelves; above: read straight from where the data are (single copy)
+    uint64_t flat = 0;   // combined by each participant that wants the result; above: sliced over all
+    uint64_t copy = 0;   // through the shelves; above: read straight from where the data are (single copy)
+    bool tried = false;  // above `copy` each size goes the way that was faster when both were tried (group/trials.h)
   };
   Of of[SMELT_COLLECTIVES];
   uint32_t piece = 0;       // of long messages

@@ -159,8 +159,9 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
   if (!curves) {
     Threshold out = of(id, typical_of(id, situation.participants), Origin::kTypical);
     if (many && id == Id::kCopyBroadcast) out.note = "more than two would wait for one another in the kernel";
-    if (!many && id == Id::kCopyExchange) out.note = "of two, as broadcasts";
     if (!many && id == Id::kFlatReduce) out.note = "of two, one combines while the other puts";
+    out.tried = copies && !many;
+    if (out.tried) out.note = "a guess; but for gatherv, each collective and size is tried instead: copy_tried";
     return out;
   }
   Threshold out = from_curves(id, *curves, 1);

@@ -72,6 +72,7 @@ struct Threshold {
   double figure = 0;       // ns: the profile's, where a figure decided or could have; 0: none
   double second = 0;       // ... and the second one, where two did
   uint64_t otherwise = 0;  // the value without the situation, where that is known
+  bool tried = false;      // a guess that a group of two replaces by trials of its own calls (group/trials.h)
   // kCurves: the methods that cross, handing over and taking over; the sampled sizes around the crossing (the first 0:
   // there is none below), and their costs at them, ns.
   struct Crossing {

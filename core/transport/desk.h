@@ -81,6 +81,17 @@ struct alignas(kLineBytes) Filled {
 };
 static_assert(sizeof(Filled) == kLineBytes);
 
+// How many pieces the owner has done with: read all it wants of everybody's. Beside it, when its last two tried calls
+// (group/trials.h) were under way, in ns, and which row of the trials they were of; by the call's number modulo 2,
+// because its owner may be one call ahead of the reader.
+struct alignas(kLineBytes) Consumed {
+  std::atomic<uint64_t> value;  // as a Counter's
+  static constexpr uint32_t kCalls = 2;
+  std::atomic<int64_t> begun[kCalls], done[kCalls];
+  std::atomic<uint64_t> row[kCalls];
+};
+static_assert(sizeof(Consumed) == kLineBytes);
+
 enum Question : uint32_t { kHaveShelf, kCanReadOthers, kQuestions };
 
 struct alignas(kLineBytes) Status {
@@ -99,7 +110,7 @@ struct Desk {
   Counter signal[kSignalLines];  // of the barrier
   Status status;
   Filled filled_up, filled_down;
-  Counter consumed;  // pieces that the owner has done with: read all it wants of everybody's
+  Consumed consumed;
 };
 // A desk begins where a page does, and its pages lie on its owner's NUMA node.
 static_assert(sizeof(Desk) % kPage == 0);

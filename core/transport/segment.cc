@@ -57,7 +57,8 @@ constexpr uint32_t kIdleSegments = 16;
 constexpr uint64_t kMostResting = 32 << 20;
 
 // Blocks of one size that are looked at for a free one, in turn: a program with thousands of groups would look at all
-// of them for each new one. Of large blocks all: memory counts for more.
+// of them for each new one. Of large blocks all, from the last one on: memory counts for more, and whoever frees one
+// and takes one again gets the pages that it has written before.
 constexpr uint32_t kMostLooks = 16, kLargeLog2 = 20;
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -151,10 +152,12 @@ uint32_t log2_of(uint64_t bytes) {
 uint64_t find_free(uint32_t bytes_log2, bool any) {
   Size& size = sizes[bytes_log2];
   const bool all = any || bytes_log2 >= kLargeLog2;
+  uint64_t from_the_last = 0;
+  uint64_t& next = all ? from_the_last : size.next;
   for (uint32_t looks = all ? size.blocks : std::min(size.blocks, kMostLooks); looks > 0; --looks) {
-    const uint64_t at = size.next ? size.next : size.last;
+    const uint64_t at = next ? next : size.last;
     const BlockHead& head = *head_at(*own, at);
-    size.next = head.previous;
+    next = head.previous;
     if (head.rests && !any && resting_bytes <= kMostResting) continue;
     // acquire: its last users' writes are over before we write.
     if (nobody_is_in(head.users.load(std::memory_order_acquire))) return at;

@@ -64,6 +64,27 @@ mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 
   used
 grep -q '^ok$' "$output" || fail "unknown pattern: the program did not go on"
 
+# --- two ranks without a profile try both methods
+
+# tried COLLECTIVE SIZE: both have been, each in some time, and one was chosen.
+tried() {
+  grep -Eq "two ranks have tried $1 of <= $2: shared memory [0-9.]*[1-9][0-9.]* us, single copy [0-9.]*[1-9][0-9.]* us; from now on s" \
+    "$output" || fail "two ranks: $1 of $2 was not tried by both methods"
+}
+ok "two ranks try both methods" 2 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 tried
+if grep -q 'no single copy' "$output"; then
+  grep -q 'two ranks have tried' "$output" && fail "two ranks: tried what the kernel does not permit"
+  skip "two ranks try both methods: the kernel permits no single copy"
+else
+  for which in bcast reduce allreduce alltoall allgather; do
+    for size in '8 KiB' '64 KiB' '512 KiB'; do tried $which "$size"; done
+  done
+fi
+ok "two ranks, a limit is set: nothing is tried" 2 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 -x SMELT_COPY_LIMIT=20000 tried
+grep -q 'two ranks have tried' "$output" && fail "two ranks: tried although a limit is set"
+ok "three ranks: nothing is tried" 3 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 tried
+grep -q 'two ranks have tried' "$output" && fail "three ranks: tried"
+
 # --- forced methods: right results, and the same bits by each
 
 first_sum=

@@ -140,6 +140,30 @@ TEST_F(GroupLimits, AreTypicalWithoutCurves) {
   }
 }
 
+// Of two, where nothing says which method is faster.
+TEST_F(GroupLimits, OfTwoAreTriedWhereNobodyMeasured) {
+  const auto tried = [](const Limits& limits) { return limits.of[SMELT_COLLECTIVE_BROADCAST].tried; };
+  const Profile guess;
+  for (const Profile* none : {static_cast<const Profile*>(nullptr), &guess})
+    for (const bool moves : {false, true}) {
+      const Limits two = group_limits(none, 2, false, moves);
+      for (const smelt_collective which : {SMELT_COLLECTIVE_BROADCAST, SMELT_COLLECTIVE_REDUCE,
+                                           SMELT_COLLECTIVE_ALLREDUCE, SMELT_COLLECTIVE_ALLTOALL}) {
+        EXPECT_TRUE(two.of[which].tried) << which;
+        EXPECT_EQ(two.of[which].copy, 4096u) << which;
+      }
+      EXPECT_FALSE(two.of[SMELT_COLLECTIVE_BARRIER].tried);
+      EXPECT_FALSE(two.of[SMELT_COLLECTIVE_GATHERV].tried) << "nobody knows all lengths";
+      EXPECT_EQ(two.of[SMELT_COLLECTIVE_GATHERV].copy, UINT64_MAX);
+      EXPECT_FALSE(tried(group_limits(none, 3, false, moves)));
+      EXPECT_FALSE(tried(group_limits(none, 2, true, moves))) << "in a crowd";
+    }
+  EXPECT_FALSE(tried(group_limits(&profile, 2)));
+  ASSERT_EQ(set_option("SMELT_COPY_LIMIT", "100000"), 0);
+  EXPECT_FALSE(tried(group_limits(nullptr, 2)));
+  EXPECT_EQ(group_limits(nullptr, 2).of[SMELT_COLLECTIVE_BROADCAST].copy, 100'000u);
+}
+
 TEST_F(GroupLimits, AreTheUsersWhereSet) {
   ASSERT_EQ(set_option("SMELT_FLAT_LIMIT", "77"), 0);
   Limits limits = group_limits(&profile, 2);
