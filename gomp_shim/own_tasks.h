@@ -30,11 +30,12 @@
 // barrier. If the task is libgomp's, libgomp_epoch is marked before that. So barrier e is ended in one of three ways,
 // the same for all its threads:
 //   nobody marked e      the plain barrier
-//   tasks of ours alone  every thread runs and steals all tasks that it finds; when it first finds none it says that
-//                        it has arrived, and goes on until `released` is e. Any idle thread releases once all have
-//                        arrived and as many tasks have finished, which is read first, as were created: then every task
-//                        has run, and there is nobody left to make one (is_over). Whether libgomp_epoch is e is asked
-//                        after that: a thread that marks it has not arrived, or is in a task that has not finished
+//   tasks of ours alone  every thread runs and steals all tasks that it finds. At once where it has made some, and else
+//                        when it first finds none, it says that it has arrived; and it goes on until `released` is e.
+//                        Any idle thread releases once all have arrived and as many tasks have finished, which is read
+//                        first, as were created: then every task has run, and there is nobody left to make one
+//                        (is_over). Whether libgomp_epoch is e is asked after that: a thread that marks it has not
+//                        arrived, or is in a task that has not finished
 //   libgomp_epoch is e   a thread that sees it enters libgomp's barrier, with its own deque empty. That alone makes it
 //                        right: a task that is still running keeps its thread from that barrier, and the tasks that it
 //                        makes lie in that thread's deque. Nobody has been released or will be

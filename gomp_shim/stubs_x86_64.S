@@ -109,10 +109,15 @@
 1:      movq    %fs:72(%r11), %r10              // Position::deque
         testq   %r10, %r10
         je      2f
-        movq    128(%r10), %rax                 // bottom, top
-        subq    (%r10), %rax
+        movq    (%r10), %rax                    // pushed, seen
+        subq    8(%r10), %rax
         cmpq    $64, %rax
         jl      2f
+        movq    128(%r10), %rax                 // top
+        movq    %rax, 8(%r10)
+        subq    (%r10), %rax
+        cmpq    $-64, %rax
+        jg      2f
         testl   $~21, 8(%rsp)                   // but untied, mergeable, priority
         jne     2f
         cmpb    $0, %fs:54(%r11)

@@ -1,5 +1,7 @@
 #include "task_barrier.h"
 
+#include <utility>
+
 #include "hot_team.h"
 #include "openmp/episodes.h"
 #include "own_tasks.h"
@@ -12,20 +14,23 @@ namespace {
 constexpr uint32_t kFirstRegions = 16;  // whose end is a barrier of ours, whether tasks were ever made or not
 
 // Has everybody come to that barrier, and has every task run? Once true, it stays so: nobody is left to make one.
-// `come`: so many threads are known to have come; 0 at first.
-bool is_over(const TaskTeam& team, uint32_t threads, uint64_t episode, uint32_t* come) {
+// `me` has; `come`: so many threads are known to have come; 0 at first. This thread does not load its own words, whose
+// lines others have read since.
+bool is_over(const TaskTeam& team, uint32_t me, uint32_t threads, uint64_t episode, uint32_t* come) {
   for (; *come < threads; ++*come) {
     // Acquire: the tasks created and the marks made before.
-    if (team.workers[*come].arrived.load(std::memory_order_acquire) < episode) return false;
+    if (*come != me && team.workers[*come].arrived.load(std::memory_order_acquire) < episode) return false;
   }
   // Relaxed: all of this team have written it, and larger ones were before.
   const uint32_t most = team.most.load(std::memory_order_relaxed);
-  uint64_t finished = 0, created = 0;
+  uint64_t finished = team.workers[me].ran, created = team.workers[me].created;
   // Acquire: the tasks that those have created are in the sum below, and their marks are seen. So if the sums are
   // equal, the tasks are the same, and one that is missing in both would have been made by one that is.
-  for (uint32_t i = 0; i < most; ++i) finished += team.workers[i].finished.load(std::memory_order_acquire);
+  for (uint32_t i = 0; i < most; ++i)
+    if (i != me) finished += team.workers[i].finished.load(std::memory_order_acquire);
   // Relaxed: ordered by the acquires above.
-  for (uint32_t i = 0; i < most; ++i) created += team.workers[i].created.load(std::memory_order_relaxed);
+  for (uint32_t i = 0; i < most; ++i)
+    if (i != me) created += team.workers[i].deque.made.load(std::memory_order_relaxed);
   return finished == created;
 }
 
@@ -35,7 +40,8 @@ void prefetch_marked(const Region& region, const Worker& own) {
   // Relaxed: hints, and perhaps not of the same mark.
   const auto* const maker = static_cast<const Worker*>(region.marked_by.load(std::memory_order_relaxed));
   const void* const task = region.marked_for.load(std::memory_order_relaxed);
-  if (maker && maker != &own) maker->deque.prefetch_steal(task, offsetof(Task, room) + 64);
+  const void* const place = region.marked_at.load(std::memory_order_relaxed);
+  if (maker && maker != &own) maker->deque.prefetch_steal(task, offsetof(Task, room) + 64, place);
 }
 
 // Everybody runs and steals what there is until that barrier is over. True: it is libgomp's, and has yet to be entered.
@@ -47,13 +53,12 @@ bool drain(Position& position) {
   if (!team) return true;  // none of ours was made, so the marks are libgomp's
   const uint32_t threads = position.barrier->participants();
   Worker& worker = team->workers[position.thread];
-  prefetch_marked(region, worker);
+  if (position.marked != episode) prefetch_marked(region, worker);
   if (position.task) {
     settle_all(*team, position, &worker.implicit);
     note_unseen(position);
   }
-  // Relaxed: our own.
-  const uint64_t created = worker.created.load(std::memory_order_relaxed);
+  const uint64_t created = worker.created;
   if (created != worker.reported) count_tasks(position.region->counters, position.thread, created - worker.reported);
   worker.reported = created;
   if (team->most.load(std::memory_order_relaxed) < threads) team->most.store(threads, std::memory_order_relaxed);
@@ -61,15 +66,20 @@ bool drain(Position& position) {
   bool here = false, libgomps = false;
   // Acquire: pairs with the release below, for what all have done.
   const auto is_released = [&] { return team->released.load(std::memory_order_acquire) >= episode; };
-  const auto done = [&] {
-    // Said only now that no task is left to be found: a thread that steals waits for its own stores, this one goes to a
-    // line that others are reading, and nothing is over before the task is.
+  const auto say_here = [&] {
     if (!here) worker.arrived.store(episode, std::memory_order_release);  // our tasks and marks
     here = true;
+  };
+  // A thread that has made tasks says so first, for others wait for it. One that comes for others' tasks says so when
+  // it finds none: a thread that steals waits for its own stores, this one goes to a line that others are reading, and
+  // nothing is over before the task is.
+  if (position.marked == episode) say_here();
+  const auto done = [&] {
+    say_here();
     if (is_released()) return true;
     libgomps = is_libgomps();
     if (libgomps) return true;
-    if (!is_over(*team, threads, episode, &come)) return false;
+    if (!is_over(*team, position.thread, threads, episode, &come)) return false;
     libgomps = is_libgomps();  // not to be answered before: a task marks before it has finished
     // Release: all that we know the others have done. Every thread that comes to write it here writes the same.
     if (!libgomps) team->released.store(episode, std::memory_order_release);
@@ -90,19 +100,25 @@ bool drain(Position& position) {
       wait_idly(*team, position, turns++, kForAnything, done);
     }
   }
-  wake_workers(*team, threads);
+  wake_workers(*team, *position.barrier);
   return libgomps;
 }
 
 }  // namespace
 
-void mark_drained_anew(Position& position, Worker& worker) {
+void mark_drained_anew(Position& position, Worker& worker, const Task* task) {
   const uint64_t episode = position.epoch + 1;
-  worker.marked = episode;
+  if (worker.led == 0 && is_real(*position.real_epoch, episode)) {
+    position.marked = episode;
+    return;
+  }
   // Relaxed: hints.
   position.region->marked_by.store(&worker, std::memory_order_relaxed);
-  position.region->marked_for.store(worker.deque.newest.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  if (!mark_next(position)) return;
+  position.region->marked_for.store(task, std::memory_order_relaxed);
+  position.region->marked_at.store(worker.deque.next_place(), std::memory_order_relaxed);
+  const uint64_t guess = std::exchange(worker.led, 0);
+  if (!mark_next(position, guess)) return;
+  worker.led = episode;
   position.barrier->wake_all();
   if (HotTeam* hot = position_region(position).hot; hot && hot->active) hot->fork->wake_all();
 }
@@ -110,7 +126,7 @@ void mark_drained_anew(Position& position, Worker& worker) {
 void mark_for_libgomp(Position& position) {
   auto& region = *static_cast<Region*>(position.region);
   if (!smelt_gomp_own_tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
-  if (TaskTeam* const team = team_of(position)) wake_workers(*team, position.barrier->participants());
+  if (TaskTeam* const team = team_of(position)) wake_workers(*team, *position.barrier);
 }
 
 bool end_episode(Position& position) {

@@ -6,9 +6,9 @@
 namespace smelt::gomp {
 
 // The maker's next barrier is to be drained, by all.
-void mark_drained_anew(Position& position, Worker& worker);
-inline void mark_drained(Position& position, Worker& worker) {
-  if (worker.marked != position.epoch + 1) mark_drained_anew(position, worker);
+void mark_drained_anew(Position& position, Worker& worker, const Task* task);
+inline void mark_drained(Position& position, Worker& worker, const Task* task) {
+  if (position.marked != position.epoch + 1) mark_drained_anew(position, worker, task);
 }
 
 }  // namespace smelt::gomp

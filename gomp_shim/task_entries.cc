@@ -82,7 +82,7 @@ void count_task(Task* parent, uint32_t me) {
 // A deferred task is there.
 void count_created(Worker& worker) {
   // Relaxed: nobody else writes it, and it is published by the deque or by whatever we publish next.
-  worker.created.store(worker.created.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  worker.deque.made.store(++worker.created, std::memory_order_relaxed);
 }
 
 // GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
@@ -147,7 +147,7 @@ Task* current(Position& position, TaskTeam& team) {
   task->runner = me;
   task->shell = shell();
   count_task(around, me);
-  mark_drained(position, worker);
+  mark_drained(position, worker, task);
   position.unseen = false;
   return position.task = task;
 }
@@ -198,7 +198,7 @@ bool add_dependences(TaskTeam& team, Position& position, DependNode& node, void*
 
 // Do so many tasks of this thread's wait that the next one is run at once?
 bool has_enough(const Position& position) {
-  return team_of(position)->workers[position.thread].deque.waiting() >= kMostWaiting;
+  return team_of(position)->workers[position.thread].deque.holds(kMostWaiting);
 }
 
 // False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
@@ -234,12 +234,12 @@ bool has_enough(const Position& position) {
   }
   count_task(parent, me);
   count_created(worker);
-  mark_drained(position, worker);
+  mark_drained(position, worker, task);
   if (node) {
     task->node = node;
     node->task = task;
     if (add_dependences(*team, position, *node, depend)) return true;  // the end of the last predecessor offers it
-    deferred = worker.deque.waiting() < kMostWaiting;
+    deferred = !worker.deque.holds(kMostWaiting);
   }
   if (deferred)
     offer_task(*team, worker, task);
@@ -248,13 +248,8 @@ bool has_enough(const Position& position) {
   return true;
 }
 
-// The first task of an episode: the others have waited for it, or had the last one, and so they have all lines that its
-// maker stores to. All are fetched at once; by themselves they come one after the other, and a body whose taker is far
-// began 0.3 of 0.75 µs later.
-inline void prefetch_lines(const Position& position, const Worker& worker) {
-  prefetch_to_write(position.real_epoch);
-  prefetch_to_write(&worker.created);
-  worker.deque.prefetch_push();
+// The block of the next task: whoever ran the last task there has its lines, and nobody waits for them now.
+inline void prefetch_block(const Worker& worker) {
   if (!worker.free) return;
   const char* const block = reinterpret_cast<const char*>(worker.free);
   for (size_t at = 0; at <= offsetof(Task, room); at += 64) prefetch_to_write(block + at);
@@ -266,7 +261,8 @@ inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   TaskTeam& team = *team_of(position);
   const uint32_t me = position.thread;
   Worker& worker = team.workers[me];
-  if (worker.marked != position.epoch + 1) prefetch_lines(position, worker);
+  // The first task of an episode: the others have had the last one, and so the lines that a push stores to.
+  if (position.marked != position.epoch + 1) worker.deque.prefetch_push();
   if (has_enough(position)) return false;
   Task* const task = new_task(worker, me, &parent, call, 0);
   if (!task) return false;
@@ -275,9 +271,12 @@ inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   else
     copy_arguments(task->room, call.data, call.size);
   count_task(&parent, me);
+  // Before the push, whose lines come meanwhile: a thread that leaves a barrier because of the mark takes two transfers
+  // to get to the deque, the push one.
+  mark_drained(position, worker, task);
   count_created(worker);
   offer_task(team, worker, task);
-  mark_drained(position, worker);  // the thread that leaves a barrier because of it finds the task
+  prefetch_block(worker);
   return true;
 }
 

@@ -101,12 +101,12 @@ void run_arguments(void* arguments) {
 }
 
 void run_range(Position& position, Range& range) {
-  const auto& deque = team_of(position)->workers[position.thread].deque;
+  auto& deque = team_of(position)->workers[position.thread].deque;
   bool offered = false;
   GompUll bounds[] = {0, range.loop.begin_of(range.next)};
   while (range.next < range.end) {
     // Others have nothing to steal here, and may have something.
-    if (range.deferred && deque.waiting() == 0 && range.end - range.next > 1 && !is_changed(position) &&
+    if (range.deferred && !deque.holds(1) && range.end - range.next > 1 && !is_changed(position) &&
         makes_own(position, range.caller)) {
       const GompUll middle = range.end - (range.end - range.next) / 2;
       offer(range, middle);

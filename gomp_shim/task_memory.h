@@ -80,20 +80,22 @@ struct alignas(kLineBytes) Worker {
   Chunk* chunks;
   uint32_t last_victim;
   Task* spilled;                                    // newest first: made ready while the deque was full
-  uint64_t marked;                                  // episode that is known to be marked
+  uint64_t created;                                 // tasks; for others in deque.made
+  uint64_t ran;                                     // of `finished`
+  uint64_t led;                                     // the last episode marked, if this thread was the first; else 0
   uint64_t reported;                                // of `created`: in the counters
   alignas(kLineBytes) std::atomic<Task*> returned;  // blocks freed by others
   // Written by the owner, read by threads that ask whether a barrier is over. They only grow.
   alignas(kLineBytes) std::atomic<uint64_t> arrived;  // at the barrier of that episode
-  std::atomic<uint64_t> created;                      // tasks
   std::atomic<uint64_t> finished;                     // tasks that ran here, made by any thread
   alignas(kLineBytes) std::atomic<uint32_t> asleep;   // a Sleep; the thread that makes it kAwake takes it off
                                                       // `sleepers`
 };
 
 // The stub of GOMP_task knows: whose deque holds so many gets no more of them.
-static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), top) == 0 &&
-              offsetof(decltype(Worker::deque), bottom) == 128 && kMostWaiting == 64);
+static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), pushed) == 0 &&
+              offsetof(decltype(Worker::deque), seen) == 8 && offsetof(decltype(Worker::deque), top) == 128 &&
+              kMostWaiting == 64);
 
 // Of all teams of a Region.
 struct TaskTeam {

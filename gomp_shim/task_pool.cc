@@ -138,10 +138,13 @@ void run_grouped_body(void* argument) {
 
 }  // namespace
 
-void wake_workers(TaskTeam& team, uint32_t threads) {
-  full_fence();  // the new task, before the look at sleepers: wait_idly()
+void wake_workers(TaskTeam& team, const Barrier& barrier) {
+  if (barrier.is_crowd())
+    full_fence();  // what is new, before the look at sleepers: wait_idly()
+  else             // the sleeper's membarrier does the rest
+    std::atomic_signal_fence(std::memory_order_seq_cst);
   if (team.sleepers.load(std::memory_order_relaxed) == 0) return;
-  for (uint32_t i = 0; i < threads; ++i) wake_worker(team, i);
+  for (uint32_t i = 0; i < barrier.participants(); ++i) wake_worker(team, i);
 }
 
 void wake_one(TaskTeam& team, uint32_t sleepers) {
@@ -190,8 +193,8 @@ void run_task(TaskTeam& team, Position& position, Task* task) {
   const bool unseen = position.unseen;
   const uint32_t unmarked = position.unmarked;
   // Where its end is counted, while it runs: that of a stolen one at its parent, which another thread runs.
-  std::atomic<uint64_t>& finished = team.workers[position.thread].finished;
-  prefetch_to_write(&finished);
+  Worker& worker = team.workers[position.thread];
+  prefetch_to_write(&worker.finished);
   // Relaxed: the deque has brought it.
   Task* const parent = task->parent.load(std::memory_order_relaxed);
   if (task->home != position.thread) prefetch_to_write(&parent->others);
@@ -207,8 +210,8 @@ void run_task(TaskTeam& team, Position& position, Task* task) {
   position.unseen = unseen;
   position.unmarked = unmarked;
   end_task(team, task, position.thread);
-  // Relaxed load: nobody else writes it. Release: the body with all that it made or marked, and our use of the task.
-  finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  // Release: the body with all that it made or marked, and our use of the task.
+  worker.finished.store(++worker.ran, std::memory_order_release);
 }
 
 void run_own(TaskTeam& team, Position& position) {

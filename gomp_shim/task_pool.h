@@ -34,7 +34,7 @@ inline bool is_changed(const Position& position) {
   return position_region(position).settings.load(std::memory_order_relaxed) != kUnchanged;
 }
 
-void wake_workers(TaskTeam& team, uint32_t threads);
+void wake_workers(TaskTeam& team, const Barrier& barrier);
 
 // There is a task more, and so many sleep. Wakes one thread for it, the nearest, unless those awake are enough for all
 // CPUs: one more would only take a CPU, and the task, from its maker, which will run it next.
@@ -80,7 +80,7 @@ Task* take_own(Worker& own, Fits fits) {
   Task* const task = own.spilled;
   if (!task || !fits(*task)) return nullptr;
   Task* rest = task->next;
-  while (rest && own.deque.waiting() < kMostWaiting && fits(*rest)) {  // where others can have them
+  while (rest && !own.deque.holds(kMostWaiting) && fits(*rest)) {  // where others can have them
     Task* const next = rest->next;
     own.deque.push(rest);
     rest = next;
@@ -121,6 +121,7 @@ void wait_idly(TaskTeam& team, const Position& position, uint32_t turns, Sleep s
   team.sleepers.fetch_add(1, std::memory_order_relaxed);
   asleep.store(sleep, std::memory_order_relaxed);
   full_fence();
+  if (!crowd) os::process_barrier();  // the threads that wake do without a fence. Refused: a nap is short
   if (!done()) os::futex_wait(&asleep, sleep, kNapNs);
   if (asleep.exchange(kAwake, std::memory_order_relaxed) != kAwake)
     team.sleepers.fetch_sub(1, std::memory_order_relaxed);

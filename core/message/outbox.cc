@@ -53,6 +53,26 @@ void Outbox::set_alone(bool alone) {
 
 // --- into an inbox ---
 
+namespace {
+
+constexpr uint64_t kCellLine = 64;
+constexpr uint64_t kBeforeData = kCellBytes - kCellPayload + kShortHeaderBytes;  // in a cell
+constexpr uint64_t kInFirstLine = kCellLine - kBeforeData;                       // of the data
+constexpr uint64_t kAskedAhead = 3 * kCellLine - kBeforeData;                    // shorter ones: ask_ahead()
+
+// The data into the cell, behind the header. Those of the lines behind the first one come before those in it, where the
+// lines have been asked for ahead. Then the last stores to the line that the reader polls follow one another, the word
+// among them. (96 bytes between two processes, Emerald Rapids: 230 ns a way in place of 272, two messages each way 387
+// in place of 555. With lines that have yet to come it is the other way round: 192 bytes 398 in place of 359.)
+inline void copy_into_cell(char* to, const void* data, uint64_t bytes) {
+  if (bytes <= kInFirstLine || bytes >= kAskedAhead) return copy(to, data, bytes);
+  std::memcpy(to + kInFirstLine, static_cast<const char*>(data) + kInFirstLine, bytes - kInFirstLine);
+  std::atomic_signal_fence(std::memory_order_release);  // only the compiler must keep the order
+  std::memcpy(to, data, kInFirstLine);
+}
+
+}  // namespace
+
 // A cell without a message. False: there is no room.
 bool Outbox::put(uint16_t to, const Header& header) {
   uint64_t position = 0;
@@ -106,12 +126,11 @@ Outbox::Announced Outbox::announce(Request* request) {
 // behind it. And nothing for messages of four lines or a body: a processor whose thread reads three lines to their end
 // fetches those behind, so asking takes longer than not (200 bytes there and back, far: 410 in place of 300).
 void Outbox::ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const {
-  constexpr uint64_t kLine = 64;
-  const uint64_t in_cell = kCellBytes - kCellPayload + kShortHeaderBytes + bytes;
-  if (in_cell >= 3 * kLine || !inbox.is_in_row(position, areas_.me)) return;
+  const uint64_t in_cell = kBeforeData + bytes;
+  if (bytes >= kAskedAhead || !inbox.is_in_row(position, areas_.me)) return;
   const char* const cell = reinterpret_cast<const char*>(inbox.cell_at(position + 1));
-  if (in_cell <= kLine) prefetch_to_write(cell);
-  for (uint64_t at = kLine; at < in_cell; at += kLine) prefetch_to_write(cell + at);
+  if (in_cell <= kCellLine) prefetch_to_write(cell);
+  for (uint64_t at = kCellLine; at < in_cell; at += kCellLine) prefetch_to_write(cell + at);
 }
 
 // --- sending ---
@@ -136,10 +155,12 @@ bool Outbox::send_now(uint16_t to, uint16_t context, int32_t tag, const void* da
   }
   if (!is_inline) pool_.hand_to(packet, to);
   char* const in_cell = cell->payload + kShortHeaderBytes;
-  char* const room = bytes <= kInCellBytes || !is_inline ? in_cell : queue.inbox.body_to_write(position, bytes);
   new (cell->payload)
       Header{match_key(context, areas_.me, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
-  if (is_inline && bytes != 0) copy(room, data, bytes);
+  if (is_inline && bytes > kInCellBytes)
+    std::memcpy(queue.inbox.body_to_write(position, bytes), data, bytes);
+  else if (is_inline && bytes != 0)
+    copy_into_cell(in_cell, data, bytes);
   queue.inbox.publish(cell, position, areas_.me);
   ask_ahead(queue.inbox, position, bytes);
   return true;

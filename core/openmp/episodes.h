@@ -32,12 +32,17 @@ namespace smelt::openmp {
 
 // Episode `epoch` is real. False: it was so already. True: it is from now on, and the caller wakes the threads that
 // sleep in it.
-bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch);
+// `guess`: what the word may be now, less than `epoch`; 0: it is looked at first. The thread that was the first to mark
+// before does without: a load of a line that others poll fetches it, and the compare-and-swap then fetches it again. Of
+// several that mark the same episode the others look, which leaves the line with all.
+bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch, uint64_t guess = 0);
 
 // The same of the calling thread's next one. The count is the marker's: those who leave because of the mark are many,
 // and in a hurry.
-inline bool mark_next(Position& position) {
-  if (!mark(*position.real_epoch, position.epoch + 1)) return false;
+inline bool mark_next(Position& position, uint64_t guess = 0) {
+  if (position.marked == position.epoch + 1) return false;
+  position.marked = position.epoch + 1;
+  if (!mark(*position.real_epoch, position.marked, guess)) return false;
   position.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -50,7 +55,8 @@ inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
 
 // Is the thread's next episode real?
 inline bool next_is_real(const Position& position) {
-  return position.assumed != 0 || is_real(*position.real_epoch, position.epoch + 1);
+  return position.assumed != 0 || position.marked == position.epoch + 1 ||
+         is_real(*position.real_epoch, position.epoch + 1);
 }
 
 inline constexpr uint32_t kFewReals = 8, kMostReals = 13;  // 8 to 256 episodes are assumed

@@ -38,8 +38,9 @@ struct RegionRecord {
   // The largest episode that must be served by the runtime's barrier. Read by every barrier, written when tasks are
   // made.
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
-  std::atomic<const void*> marked_by, marked_for;  // hints for those who leave a barrier because of it: the shim's
-  std::atomic<void*> copied;                       // copyprivate: published by the barrier that follows
+  // Hints for those who leave a barrier because of it: the shim's. In its line, which they have.
+  std::atomic<const void*> marked_by, marked_for, marked_at;
+  std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
 
   Counters counters;
 
@@ -76,6 +77,7 @@ struct Position {
   const void* deque = nullptr;      // of tasks, the thread's own, once it has made one
   uint32_t reals = 0;               // episodes.h: marked ones in a row
   uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
+  uint64_t marked = 0;              // the last episode that this thread has marked, or found to be
 };
 // In no region. To be copied; its value is not visible here, because GCC writes known zeroes by REP STOS, which takes 5
 // ns.

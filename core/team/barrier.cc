@@ -192,6 +192,7 @@ bool Barrier::hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& sto
 }
 
 bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
+  if (stop && is_stopped(*stop, epoch)) return poll(flag.epoch, epoch);
   publish_cpu(me, os::current_cpu());
   return wait_slowly(flag, epoch, stop, policy_);
 }

@@ -12,7 +12,7 @@ import sys
 # own_tasks.h says what each of these is for. FAULT: [(pattern, replacement), ...]
 FAULTS = {
     # A task is made and the maker's next barrier is not marked.
-    'unmarked': [(r'if \(!mark_next\(position\)\) return;', 'return;')],
+    'unmarked': [(r'if \(!mark_next\(position, guess\)\) return;', 'return;')],
     # Who waits inside a task runs any task, not only descendants.
     'strangers': [(r'return is_below\(candidate, waiting\);', 'return is_below(candidate, waiting) || true;')],
     # What an undeferred task makes is counted as its parent's.
@@ -32,7 +32,7 @@ FAULTS = {
     # threads say that they have arrived before they have run what there is, which alone does no harm.
     'sums_swapped': [
         (r'(\n  uint32_t come = 0;)', r'\n  worker.arrived.store(episode, std::memory_order_release);\1'),
-        (r'(\n  for [^\n]*finished \+= [^\n]*)(\n[^\n]*)(\n  for [^\n]*created \+= [^\n]*)',
+        (r'(\n  for [^\n]*\n[^\n]*finished \+= [^\n]*)(\n[^\n]*)(\n  for [^\n]*\n[^\n]*created \+= [^\n]*)',
          r'\3\n  for (int i = 0; i < 3000; ++i) cpu_pause();\2\1'),
     ],
     # A task of libgomp's, made in one of ours, does not find the copies of the groups around it.

@@ -1,7 +1,9 @@
 /* The deque of work stealing, under weak memory. Stands for core/openmp/deque.h: an owner that pushes K entries and
  * takes one now and then, and in the end all that are left; T thieves that try to steal S times each; room for R.
  *   push   the entry, then bottom, with release; before that, a look at top: is there room?
- *   take   bottom back by one, a fence, a look at top; for the last entry a compare-and-swap of top
+ *   take   a look at top: is there any? Bottom back by one, a fence, a look at top; for the last entry a
+ *          compare-and-swap of top
+ *   holds  the first look of both: not where what the owner has seen of top before (`low`) answers already
  *   steal  a look at top, a fence, a look at bottom, the entry, a compare-and-swap of top
  * What an entry points to is a plain variable. Checked: every entry is had once, by somebody who may read it.
  * Mutants: NO_FENCE_TAKE, NO_FENCE_STEAL without the fence; LAZY pushes bottom without release; BLIND reads bottom
@@ -50,10 +52,14 @@ inline have(entry) {
   assert(entry>0 && !had[entry-1]); had[entry-1]=true;
   read(entry-1, v); assert(v==entry); v=0 }
 
+/* Do n entries wait, of b-low that may? */
+inline holds(n) {
+  if :: b-low>=(n) -> load(top, ACQUIRE, t); low=t; t=0 :: else fi }
+
 inline take() {
   got=0;
-  load(top, RELAXED, t);
-  if :: t<b ->
+  holds(1);
+  if :: low<b ->
      b--;
      load(ring(b), RELAXED, entry);
      store(bottom, b, BACK);
@@ -79,18 +85,17 @@ inline take() {
   :: else fi;
   t=0; entry=0 }
 
-proctype Owner(byte me) { byte k=1, b, t, v, entry, got; bool more=true;
+proctype Owner(byte me) { byte k=1, b, low, t, v, entry, got; bool more=true;
   do :: k<=K ->
      write(k-1, k);
-     load(top, ACQUIRE, t);
 #ifdef CARELESS
      if :: true ->
 #else
-     if :: b-t<R ->
+     holds(R);
+     if :: b-low<R ->
 #endif
            store(ring(b), k, RELAXED); b++; store(bottom, b, GIVE); k++
         :: else fi;
-     t=0;
      if :: take() :: true fi
   :: else -> break od;
   do :: more -> take(); if :: got==0 -> more=false :: else fi :: else -> break od;

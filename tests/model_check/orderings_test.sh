@@ -14,7 +14,7 @@ for file in $(sed -n 's/^file //p' "$list"); do
   # MODEL TEXT, as listed for this file; and TEXT, as the file has it
   awk -v file="$file" '/^#/ { next } $1 == "file" { ours = $2 == file; next } ours' "$list" >"$scratch/listed"
   sed 's/^[^ ]* //' "$scratch/listed" | sort >"$scratch/expected"
-  grep -E 'memory_order_|full_fence\(\)|fence_after_update\(\)' "$root/$file" | grep -vE '^ *//' | sed 's/^ *//; s| *// .*||' |
+  grep -E 'memory_order_|full_fence\(\)|fence_after_update\(\)|fence_between_loads\(\)' "$root/$file" | grep -vE '^ *//' | sed 's/^ *//; s| *// .*||' |
     sort >"$scratch/found"
   lines=$((lines + $(wc -l <"$scratch/found")))
   cmp -s "$scratch/expected" "$scratch/found" && continue

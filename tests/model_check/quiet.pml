@@ -2,7 +2,8 @@
  * is_over() and mark_for_libgomp(). THREADS threads; thread 0's implicit task makes task 1; whoever runs that makes
  * task 2; task 2, with LIBGOMP, may make a task of libgomp's. The deques are words that are claimed by
  * compare-and-swap (deque.pml has the real ones). All go into the barrier; what is queued is run by anybody there,
- * before it has said that it has arrived or after that. Only when it has said so it asks whether all is over.
+ * before it has said that it has arrived or after that: a thread may say so while its own tasks wait. Only when it has
+ * said so, and none of its own waits, it asks whether all is over.
  *   created, finished, arrived   one word per thread, its own
  *   marked                       libgomp_epoch
  *   released                     by whoever finds that all have come and the sums agree, and nobody has marked
@@ -101,7 +102,7 @@ inline is_over() {
 proctype Worker(byte me) { byte got, v, j, mine, come, total, made, own_created, own_finished; bool over, real, here, in=true;
   if :: me==0 -> make(1) :: else fi;
   do :: in ->
-     if :: !here && !(mine!=0 && last_[queued(mine)]==1) -> here=true; store(arrived(me), 1, ARRIVED)
+     if :: !here -> here=true; store(arrived(me), 1, ARRIVED)
         :: last_[queued(1)]==1 -> claim(1); if :: got!=0 -> body() :: else fi
         :: last_[queued(2)]==1 -> claim(2); if :: got!=0 -> body() :: else fi
         :: here && last_[released]==1 -> load(released, SEE, v); if :: v==1 -> in=false :: else fi; v=0

@@ -22,13 +22,14 @@ TEST(Deque, OwnerTakesNewestThiefOldest) {
   Small deque{};
   Entry entries[] = {{0, 0}, {1, 0}, {2, 0}};
   for (Entry& entry : entries) EXPECT_TRUE(deque.push(&entry));
-  EXPECT_EQ(deque.waiting(), 3);
+  EXPECT_TRUE(deque.holds(3));
+  EXPECT_FALSE(deque.holds(4));
   EXPECT_EQ(deque.take(kAny), &entries[2]);
   EXPECT_EQ(deque.steal(kAny), &entries[0]);
   EXPECT_EQ(deque.take(kAny), &entries[1]);
   EXPECT_EQ(deque.take(kAny), nullptr);
   EXPECT_EQ(deque.steal(kAny), nullptr);
-  EXPECT_EQ(deque.waiting(), 0);
+  EXPECT_FALSE(deque.holds(1));
 }
 
 TEST(Deque, FullRefusesAndHasRoomAgain) {
@@ -53,7 +54,8 @@ TEST(Deque, WhatDoesNotFitStays) {
   EXPECT_EQ(deque.steal(none), nullptr);
   EXPECT_EQ(deque.take([](const Entry& entry) { return entry.number == 0; }), nullptr);
   EXPECT_EQ(deque.steal([](const Entry& entry) { return entry.number == 1; }), nullptr);
-  EXPECT_EQ(deque.waiting(), 2);
+  EXPECT_TRUE(deque.holds(2));
+  EXPECT_FALSE(deque.holds(3));
   EXPECT_EQ(deque.take([](const Entry& entry) { return entry.number == 1; }), &entries[1]);
   EXPECT_EQ(deque.steal([](const Entry& entry) { return entry.number == 0; }), &entries[0]);
 }

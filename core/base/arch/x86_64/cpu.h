@@ -16,6 +16,9 @@ inline void full_fence() { std::atomic_thread_fence(std::memory_order_seq_cst); 
 // A locked operation is a full barrier itself; only the compiler must keep the order.
 inline void fence_after_update() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
+// Loads are seen in order; only the compiler must keep it.
+inline void fence_between_loads() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
 inline void prefetch(const void* line) { __builtin_prefetch(line); }
 
 // By name: for the compiler's oldest processors __builtin_prefetch has no such instruction. It does nothing there.
