@@ -393,20 +393,47 @@ static void around(void) {
   }
 }
 
+static unsigned long long hot_regions(void) {
+  smelt_openmp_counts counts = {0};
+  int (*const of_shim)(smelt_openmp_counts*, size_t) =
+      (int (*)(smelt_openmp_counts*, size_t))dlsym(RTLD_DEFAULT, "smelt_kmp_counters");
+  if (of_shim) CHECK(of_shim(&counts, sizeof counts) == 0);
+  return of_shim ? counts.hot_regions : ~0ull;
+}
+
 // Leagues of teams, whose masters are at level 0.
 static void leagues(void) {
-  for (int i = 0; i < 12; ++i) {
-    int teams = 0, members = 0;
-    regions(10);
-#pragma omp teams num_teams(2) reduction(+ : teams, members)
+  for (int i = 0; i < 36; ++i) {
+    int teams = 0, members = 0, met = 0;
+    if (i % 3 == 0) regions(10);
+    // Of more arguments than there are registers. The first of three finds a parked team, all others none.
+    int five[5] = {0}, *one = five, *two = five + 1, *three = five + 2, *four = five + 3, *all = five + 4;
+#pragma omp teams num_teams(1) firstprivate(one, two, three, four, all, i)
     {
+      *one += i, *two += i, *three += i, *four += i;
+      *all += *one + *two + *three + *four;
+    }
+    CHECK(five[4] == 4 * i);
+#pragma omp teams num_teams(2) reduction(+ : teams, members, met)
+    {
+      int arrived = 0;
       ++teams;
       CHECK(omp_get_num_teams() <= 2 && omp_get_team_num() < 2);
-#pragma omp parallel num_threads(2) reduction(+ : members)
-      ++members;
+#pragma omp parallel num_threads(2) reduction(+ : members, met)
+      {
+        ++members;
+#pragma omp atomic
+        ++arrived;
+#pragma omp barrier
+        met += arrived == omp_get_num_threads();
+      }
     }
-    CHECK(teams >= 1 && teams <= 2 && members >= teams && members <= 4);
+    CHECK(teams >= 1 && teams <= 2 && members >= teams && members <= 4 && met == members);
   }
+  // Regions behind leagues are hot as those before.
+  const unsigned long long before = hot_regions();
+  regions(kLong);
+  CHECK(before == 0 || before == ~0ull || hot_regions() > before);
 }
 
 // What goes on in the background while regions are forked, and tasks that wait for an event.
@@ -554,14 +581,6 @@ static void ends(const char* how) {
     exit(0);
 #pragma omp barrier
   }
-}
-
-static unsigned long long hot_regions(void) {
-  smelt_openmp_counts counts = {0};
-  int (*const of_shim)(smelt_openmp_counts*, size_t) =
-      (int (*)(smelt_openmp_counts*, size_t))dlsym(RTLD_DEFAULT, "smelt_kmp_counters");
-  if (of_shim) CHECK(of_shim(&counts, sizeof counts) == 0);
-  return of_shim ? counts.hot_regions : ~0ull;
 }
 
 // Threads of regions inside hot ones are counted only as long as those last. To be run with 4 CPUs.
