@@ -109,7 +109,7 @@ bool drain(Position& position) {
 void mark_drained_anew(Position& position, Worker& worker, const Task* task) {
   const uint64_t episode = position.epoch + 1;
   if (worker.led == 0 && is_real(*position.real_epoch, episode)) {
-    position.marked = episode;
+    note_marked(position);
     return;
   }
   // Relaxed: hints.

@@ -37,11 +37,17 @@ namespace smelt::openmp {
 // several that mark the same episode the others look, which leaves the line with all.
 bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch, uint64_t guess = 0);
 
+// The calling thread's next episode is known to be real.
+inline void note_marked(Position& position) {
+  position.marked = position.epoch + 1;
+  position.rare = 1;
+}
+
 // The same of the calling thread's next one. The count is the marker's: those who leave because of the mark are many,
 // and in a hurry.
 inline bool mark_next(Position& position, uint64_t guess = 0) {
   if (position.marked == position.epoch + 1) return false;
-  position.marked = position.epoch + 1;
+  note_marked(position);
   if (!mark(*position.real_epoch, position.marked, guess)) return false;
   position.region->counters.abandoned.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -55,8 +61,10 @@ inline bool is_real(const std::atomic<uint64_t>& real_epoch, uint64_t epoch) {
 
 // Is the thread's next episode real?
 inline bool next_is_real(const Position& position) {
-  return position.assumed != 0 || position.marked == position.epoch + 1 ||
-         is_real(*position.real_epoch, position.epoch + 1);
+  // A thread that has marked it does not look: others poll the word.
+  if (position.rare != 0 && (position.assumed != 0 || position.marked == position.epoch + 1)) [[unlikely]]
+    return true;
+  return is_real(*position.real_epoch, position.epoch + 1);
 }
 
 inline constexpr uint32_t kFewReals = 8, kMostReals = 13;  // 8 to 256 episodes are assumed
@@ -65,8 +73,10 @@ inline constexpr uint32_t kFewReals = 8, kMostReals = 13;  // 8 to 256 episodes 
 inline void step(Position& position) {
   ++position.epoch;
   position.unmarked = 1;
-  if (position.assumed != 0) [[unlikely]]
-    position.unmarked = --position.assumed == 0 || smelt_openmp_several;
+  if (position.rare != 0) [[unlikely]] {
+    if (position.assumed != 0) position.unmarked = --position.assumed == 0 || smelt_openmp_several;
+    position.rare = position.assumed != 0;
+  }
 }
 
 // Passes the next barrier of the region; `real_barrier()` ends one that is marked, and says whether the runtime did,
@@ -82,7 +92,10 @@ inline void pass(Position& position, RealBarrier real_barrier) {
       position.reals = 0;
     } else if (position.assumed == 0) {
       if (position.reals < kMostReals) ++position.reals;
-      if (position.reals >= kFewReals) position.assumed = (1u << (position.reals - kFewReals + 3)) + 1;  // step()
+      if (position.reals >= kFewReals) {
+        position.assumed = (1u << (position.reals - kFewReals + 3)) + 1;  // step()
+        position.rare = 1;
+      }
     }
   } else {
     position.reals = 0;

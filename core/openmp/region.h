@@ -78,6 +78,8 @@ struct Position {
   uint32_t reals = 0;               // episodes.h: marked ones in a row
   uint32_t assumed = 0;             // ... and the next so many are the runtime's, marked or not
   uint64_t marked = 0;              // the last episode that this thread has marked, or found to be
+  uint32_t rare = 0;                // 0: `assumed` is 0, and the next episode is not `marked`. A barrier that looks at
+                                    // `marked`, too, takes 139 ns in place of 131 (Emerald Rapids, two threads)
 };
 // In no region. To be copied; its value is not visible here, because GCC writes known zeroes by REP STOS, which takes 5
 // ns.

@@ -19,7 +19,7 @@
 //   is the cell of a message free (message/inbox.h)? So       near, with other savings: a ping-pong 167, 155 ns both
 //   claims lie beside the cells                               ways, a ring of two 240, 170 ns
 //   is my deque empty, are all tasks over, is the barrier     near, Emerald Rapids (one hop 135 ns), with other
-//   marked (openmp/deque.h, gomp_shim/task_barrier.cc)?       savings: a task that another takes 727, 603 ns
+//   marked (openmp/deque.h, gomp_shim/task_barrier.cc)?       savings: a task that another takes 744, 585 ns
 //
 // On Emerald Rapids (a hit is 24 ns, with the fences around it) a look at a line that another has read since costs 76
 // ns, one at a line that another has written 81, and eight of these at once 150. A neighbour of 64 bytes that another
