@@ -11,4 +11,9 @@ namespace smelt {
 // a second for 256.
 double lower_bound(const TreeProblem& problem, int root, Arena& arena, const SearchLimits& limits = {});
 
+// Lowers most[i], i = 0 .. count, to the most participants that any one has heard of, as the costs of a gather say, by
+// the time range * i / count, itself included. When the limits end it, or memory is short, less is lowered.
+void lower_heard(const TreeProblem& problem, double range, uint32_t count, float* most, Arena& arena,
+                 const SearchLimits& limits = {});
+
 }  // namespace smelt
