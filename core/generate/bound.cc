@@ -181,12 +181,13 @@ void for_each_pair(uint32_t n, const Levels& levels, uint16_t* seen, Visit visit
 
 // 2 and 3 for the nested pairs of levels: all of them roughly, the most promising ones again.
 double growth_bound(const TreeProblem& problem, int root, const Levels& levels, double best, const SearchLimits& limits,
-                    uint16_t* seen, Arena& arena) {
+                    double enough, uint16_t* seen, Arena& arena) {
   const uint32_t n = problem.n;
   Pair pairs[kMostLevels * (kMostLevels - 1) / 2];
   uint32_t count = 0;
   char* const scratch = arena.mark();
   for_each_pair(n, levels, seen, [&](const Grouping& cores, const Grouping& groups) {
+    if (best >= enough) return;
     Growth rough(limits);
     if (rough.make(problem, root, cores, groups, kRoughWork, arena)) {
       const double bound = unweighted(rough, best);
@@ -200,7 +201,7 @@ double growth_bound(const TreeProblem& problem, int root, const Levels& levels, 
   std::sort(pairs, pairs + count, [](const Pair& a, const Pair& b) {
     return a.bound != b.bound ? a.bound > b.bound : a.groups->count > b.groups->count;
   });
-  for (uint32_t i = 0; i < std::min(count, kPairsKept); ++i) {
+  for (uint32_t i = 0; i < std::min(count, kPairsKept) && best < enough; ++i) {
     const Pair& pair = pairs[i];
     const Grouping zones = zones_for(n, levels, *pair.groups, seen);
     Growth rough(limits), fine(limits);
@@ -232,7 +233,7 @@ void lower_heard(const TreeProblem& problem, double range, uint32_t count, float
   arena.rewind(start);
 }
 
-double lower_bound(const TreeProblem& problem, int root, Arena& arena, const SearchLimits& limits) {
+double lower_bound(const TreeProblem& problem, int root, Arena& arena, const SearchLimits& limits, double enough) {
   const uint32_t n = problem.n;
   if (n < 2) return 0;
   char* const start = arena.mark();
@@ -244,7 +245,7 @@ double lower_bound(const TreeProblem& problem, int root, Arena& arena, const Sea
   if (distance && done && seen) {
     best = distance_bound(problem, root, distance, done);
     if (find_levels(problem, arena, &levels) == 0)
-      best = growth_bound(problem, root, levels, best, limits, seen, arena);
+      best = growth_bound(problem, root, levels, best, limits, enough, seen, arena);
   }
   arena.rewind(start);
   // The value of a tree is a sum of floats, each edge - busy rounded to 2^-24 of itself: it may lie below its exact sum

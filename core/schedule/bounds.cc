@@ -46,10 +46,11 @@ double longest_way(const Costs& costs, const float* way, int root, bool all) {
 // them one after the other. So no participant has heard from all before the cheapest tree to gather under it has,
 // whether the messages go by rounds, trees or lines; and no barrier is over before all have heard from all, the one
 // that is farthest from the others included. A read takes its price alone or among others, whichever is less.
-double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena) {
+double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena, double enough = HUGE_VAL) {
   char* const scratch = arena.mark();
   TreeProblem problem;
-  const double bound = make_gather_problem(costs, arena, &problem) == 0 ? lower_bound(problem, to, arena, limits) : 0;
+  const double bound =
+      make_gather_problem(costs, arena, &problem) == 0 ? lower_bound(problem, to, arena, limits, enough) : 0;
   arena.rewind(scratch);
   return bound;
 }
@@ -78,7 +79,8 @@ double any_barrier(const Costs& costs, const SearchLimits& limits, Arena& arena)
   if (!way) return bound;
   const double cut = cut_bound(costs, way, bound, arena, limits);
   if (cut <= bound) return bound;
-  return std::max(bound, std::min(cut, gathering(costs, -1, limits, arena) + longest_way(costs, way, -1, false)));
+  const double back = longest_way(costs, way, -1, false);  // the trees' other half
+  return std::max(bound, std::min(cut, gathering(costs, -1, limits, arena, 1.01 * (cut - back)) + back));
 }
 
 }  // namespace
