@@ -3,7 +3,8 @@
 //   flat, vanilla    one flag and, up to 512 B, one buffer of the root's for all; longer messages are read where the
 //                    root has them, by everybody from the beginning to the end
 //   clwb             the same, and the root writes longer messages back to memory first
-//   dual             a flag and a buffer for each socket
+//   dual             a flag and a buffer for each socket. The root writes twice what it writes otherwise once, the
+//                    second time into lines that the other socket's readers still hold
 //   wait,CHUNK,...   flat. strict: all read chunk by chunk, those on the root's socket say how far they are, each by a
 //                    line of its own, and the others read a chunk after one of them has. relaxed: only every second
 //                    says so, of the first chunk only, and the others wait for nothing more
@@ -53,6 +54,7 @@ constexpr double kCopyNs = 1;     // of a line: two halves in and out, one a cyc
 constexpr double kApart = 0.6;            // of the way from the near pace to the far one
 constexpr uint64_t kTogether = 16 << 10;  // bytes that those who begin together read in turn
 constexpr uint64_t kLead = 8 << 10;       // bytes: prefetchers stop at the end of a page, and may take the next one too
+constexpr double kBothSides = 0.85;       // of a hop to the farthest, where the root writes for each side by itself
 constexpr double kOwnFlag = 0.5;          // of the part read in turn, where each side has a flag of its own
 constexpr uint64_t kOwnCache = 1 << 20;   // bytes: the second-level cache of Xeons since 2017
 
@@ -137,6 +139,7 @@ double BroadcastSimulation::mean(const BroadcastConfiguration& configuration, ui
         (1 - static_cast<double>(configuration.chunk) / kLead) * (configuration.per_socket ? kOwnFlag : 1);
   std::vector<double> done = left_;
   done[0] += call + (buffered ? 0 : shown);
+  if (configuration.per_socket && shared) done[0] += kBothSides * hop(n_ - 1);
   if (configuration.written_back && !buffered) done[0] += static_cast<double>(reading.lines) * pace(1);
   char* const scratch = arena_.mark();
   done = times(flags(configuration.per_socket), done);

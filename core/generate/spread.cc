@@ -7,12 +7,16 @@
 // Each core has a share of the near clusters and one of the far, so that it reads near news while far news is under
 // way.
 //
+// Clusters are those behind a last-level cache, or, where there is only one, the smallest groups that the costs know:
+// the cores, of several hardware threads.
+//
 // Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from
 // every other cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many
 // and messages keep the receiver busy.
 #include <algorithm>
 
 #include "generate/clusters.h"
+#include "generate/levels.h"
 #include "generate/patterns.h"
 
 namespace smelt {
@@ -28,11 +32,30 @@ struct Clusters {
   uint32_t size(uint32_t c) const { return begin[c + 1] - begin[c]; }
 };
 
+// The finest groups that the costs know, of two and more in the mean; if there are none, all stay one cluster. False:
+// out of memory.
+bool find_cores(const Costs& costs, Arena& arena, Clusters* out) {
+  char* const scratch = arena.mark();
+  TreeProblem problem;
+  Levels levels;
+  const bool found =
+      make_problem(costs, Direction::kBroadcast, arena, &problem) == 0 && find_levels(problem, arena, &levels) == 0;
+  for (uint32_t i = 1; found && i < levels.count; ++i) {
+    if (2 * levels.level[i].count > costs.n) continue;
+    out->count = levels.level[i].count;
+    std::copy_n(levels.level[i].of, costs.n, out->of);
+    break;
+  }
+  arena.rewind(scratch);
+  return found;
+}
+
 bool find_clusters(const Costs& costs, Arena& arena, Clusters* out) {
   const uint32_t n = costs.n;
   *out = Clusters{0, arena.make<uint16_t>(n), arena.make<uint16_t>(n), arena.make<uint32_t>(n + 1)};
   if (!out->of || !out->member || !out->begin) return false;
   out->count = number_clusters(n, costs.node, costs.llc, out->of);
+  if (out->count == 1 && !find_cores(costs, arena, out)) return false;
   uint32_t filled = 0;
   for (uint32_t c = 0; c < out->count; ++c) {
     for (uint32_t v = 0; v < n; ++v)
@@ -65,7 +88,7 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
   // The clusters say how many messages there are: two disseminations, and between them one for every ordered pair of
-  // clusters. They are looked for again behind the messages, so that the scratch can be given back.
+  // clusters. They stay in front of the messages; what is behind those is scratch, and given back.
   Clusters clusters;
   if (!find_clusters(costs, arena, &clusters)) {
     arena.rewind(start);
@@ -79,7 +102,6 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
     busiest = std::max(busiest, messages);
     most += 2 * size_t{messages};
   }
-  arena.rewind(start);
   Message* const messages = arena.make<Message>(most + 1);
   char* const scratch = arena.mark();
   Message* const merging = arena.make<Message>(busiest + 1);
@@ -87,7 +109,7 @@ int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* ou
   uint16_t* const others = arena.make<uint16_t>(clusters.count);
   uint16_t* const sends = arena.make<uint16_t>(pairs);  // row = from: the core that tells that cluster
   uint16_t* const hears = arena.make<uint16_t>(pairs);  // ... and the core there that is told
-  if (!messages || !merging || !others || !sends || !hears || !find_clusters(costs, arena, &clusters)) {
+  if (!messages || !merging || !others || !sends || !hears) {
     arena.rewind(start);
     return -ENOMEM;
   }

@@ -5,27 +5,34 @@
 
 #include "generate/bound.h"
 #include "generate/problem.h"
+#include "schedule/cut_bound.h"
 
 namespace smelt {
 namespace {
 
-// The longest of the shortest ways: from `root`, from the root that has the shortest one (-1), or from anybody
-// (`all`).
-double longest_way(const Costs& costs, int root, bool all, const SearchLimits& limits, Arena& arena) {
+// The shortest ways between all participants, row = from; nullptr when the limits end it: ways that may yet become
+// shorter bound nothing.
+float* shortest_ways(const Costs& costs, const SearchLimits& limits, Arena& arena) {
   const uint32_t n = costs.n;
   auto* way = arena.make<float>(size_t{n} * n);
-  if (!way) return 0;
+  if (!way) return nullptr;
   std::copy(costs.hop, costs.hop + size_t{n} * n, way);
   for (uint32_t k = 0; k < n; ++k) {
-    if (limits.exceeded()) return 0;  // ways that may yet become shorter bound nothing
+    if (limits.exceeded()) return nullptr;
     for (uint32_t i = 0; i < n; ++i)
       for (uint32_t j = 0; j < n; ++j)
         way[costs.at(i, j)] = std::min(way[costs.at(i, j)], way[costs.at(i, k)] + way[costs.at(k, j)]);
   }
+  return way;
+}
+
+// The longest of them: from `root`, from the root that has the shortest one (-1), or from anybody (`all`).
+double longest_way(const Costs& costs, const float* way, int root, bool all) {
+  if (!way) return 0;
   float longest = 0, shortest = HUGE_VALF;
-  for (uint32_t i = 0; i < n; ++i) {
+  for (uint32_t i = 0; i < costs.n; ++i) {
     float own = 0;
-    for (uint32_t j = 0; j < n; ++j)
+    for (uint32_t j = 0; j < costs.n; ++j)
       if (i != j) own = std::max(own, way[costs.at(i, j)]);
     if (root == static_cast<int>(i)) return double{own};
     longest = std::max(longest, own);
@@ -39,16 +46,13 @@ double longest_way(const Costs& costs, int root, bool all, const SearchLimits& l
 // them one after the other. So no participant has heard from all before the cheapest tree to gather under it has,
 // whether the messages go by rounds, trees or lines; and no barrier is over before all have heard from all, the one
 // that is farthest from the others included. A read takes its price alone or among others, whichever is less.
-double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena) {
-  const size_t pairs = size_t{costs.n} * costs.n;
-  auto* read = arena.make<float>(pairs);
+double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena, double enough = HUGE_VAL) {
+  char* const scratch = arena.mark();
   TreeProblem problem;
-  if (!read) return 0;
-  for (size_t i = 0; i < pairs; ++i) read[i] = std::min(costs.recv_busy[i], costs.ready_read[i]);
-  Costs quick = costs;
-  quick.recv_busy = read;
-  if (make_problem(quick, Direction::kReduce, arena, &problem) != 0) return 0;
-  return lower_bound(problem, to, arena, limits);
+  const double bound =
+      make_gather_problem(costs, arena, &problem) == 0 ? lower_bound(problem, to, arena, limits, enough) : 0;
+  arena.rewind(scratch);
+  return bound;
 }
 
 // The one that has the longest hops from the others, in sum.
@@ -65,6 +69,20 @@ int farthest_from_all(const Costs& costs) {
   return farthest;
 }
 
+// An exchange is not over before the news of one side of the busiest cut is everywhere on the other (cut_bound.h); a
+// barrier by trees, whose messages do not queue, not before some root has heard from all and the longest way from there
+// is gone.
+double any_barrier(const Costs& costs, const SearchLimits& limits, Arena& arena) {
+  const float* const way = shortest_ways(costs, limits, arena);
+  const double bound =
+      std::max(longest_way(costs, way, -1, true), gathering(costs, farthest_from_all(costs), limits, arena));
+  if (!way) return bound;
+  const double cut = cut_bound(costs, way, bound, arena, limits);
+  if (cut <= bound) return bound;
+  const double back = longest_way(costs, way, -1, false);  // the trees' other half
+  return std::max(bound, std::min(cut, gathering(costs, -1, limits, arena, 1.01 * (cut - back)) + back));
+}
+
 }  // namespace
 
 double price_bound(const Costs& costs, Operation op, int root, Arena& arena, const SearchLimits& limits, bool lines) {
@@ -72,16 +90,17 @@ double price_bound(const Costs& costs, Operation op, int root, Arena& arena, con
   char* const scratch = arena.mark();
   double bound = 0;
   TreeProblem problem;
-  if (op == Operation::kBarrier && root >= 0)  // the root releases nobody before it has heard from all
-    bound = gathering(costs, root, limits, arena) + longest_way(costs, root, false, limits, arena);
-  else if (op == Operation::kBarrier)
-    bound = std::max(longest_way(costs, -1, true, limits, arena),
-                     gathering(costs, farthest_from_all(costs), limits, arena));
-  else if (op == Operation::kBroadcast && lines)
-    bound = longest_way(costs, root, false, limits, arena);
-  else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,
-                        &problem) == 0)
+  if (op == Operation::kBarrier && root < 0) {
+    bound = any_barrier(costs, limits, arena);
+  } else if (op == Operation::kBarrier) {  // the root releases nobody before it has heard from all
+    bound =
+        longest_way(costs, shortest_ways(costs, limits, arena), root, false) + gathering(costs, root, limits, arena);
+  } else if (op == Operation::kBroadcast && lines) {
+    bound = longest_way(costs, shortest_ways(costs, limits, arena), root, false);
+  } else if (make_problem(costs, op == Operation::kBroadcast ? Direction::kBroadcast : Direction::kReduce, arena,
+                          &problem) == 0) {
     bound = lower_bound(problem, root, arena, limits);
+  }
   arena.rewind(scratch);
   return bound;
 }

@@ -351,6 +351,21 @@ TEST(Measured, BroadcastsByLinesAreOrderedAndCrossTheSocket) {
   EXPECT_NE(other["broadcasts"][0]["machine"].get<std::string>().find("8375C"), std::string::npos);
 }
 
+// A flag and a buffer for each side are worth it where the buffer takes the message, and not where it does not: the
+// root writes twice.
+TEST(Measured, WritingForEachSideIsNotFree) {
+  json file = json::parse(kBroadcasts);
+  // Two ranks at 1 KiB tell what it costs to show the root's own memory.
+  file["rows"].push_back({{"configuration", "flat"}, {"ranks", 2}, {"bytes", 1024}, {"avg_us", 0.42}});
+  for (const auto& [configuration, us] : {std::pair("flat", 0.84), {"dual", 0.715}, {"opt4,8K,wait", 1.0}})
+    file["rows"].push_back({{"configuration", configuration}, {"ranks", 48}, {"bytes", 256}, {"avg_us", us}});
+  const json out = smelt({"compare", "--json", "--measured", write_file("both_sides.json", file.dump())}).json();
+  const json& sizes = out["broadcasts"][0]["sizes"];
+  const auto size = std::find_if(sizes.begin(), sizes.end(), [](const json& one) { return one["bytes"] == 256; });
+  ASSERT_NE(size, sizes.end());
+  EXPECT_EQ((*size)["spearman"], 1) << *size;
+}
+
 // Long messages: the order in which the two sides read a line decides.
 TEST(Measured, LongBroadcastsAreCheaperWhereTheNearSideReadsFirst) {
   json file = json::parse(kBroadcasts);

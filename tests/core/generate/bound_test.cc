@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "generate/optimise.h"
 #include "machines.h"
 #include "schedule/bounds.h"
+#include "schedule/cut_bound.h"
 #include "schedule/predict.h"
 #include "schedule/schedule.h"
 #include "schedule/validate.h"
@@ -90,6 +92,15 @@ struct Made {
 };
 constexpr uint32_t kKinds = 7;
 
+std::vector<float> shortest_hops(const Costs& costs) {
+  const uint32_t n = costs.n;
+  std::vector<float> way(costs.hop, costs.hop + size_t{n} * n);
+  for (uint32_t k = 0; k < n; ++k)
+    for (uint32_t i = 0; i < n; ++i)
+      for (uint32_t j = 0; j < n; ++j) way[i * n + j] = std::min(way[i * n + j], way[i * n + k] + way[k * n + j]);
+  return way;
+}
+
 TEST(Bound, IsNeverAboveTheBestOfAllTrees) {
   MappedArena arena(kBlockBytes);
   for (uint32_t seed = 0; seed < 105; ++seed) {
@@ -120,6 +131,49 @@ TEST(Bound, IsNeverAboveTheExactOptimum) {
       EXPECT_LE(lower_bound(made.problem, root, arena), best * 1.000002)
           << "kind " << seed % kKinds << " seed " << seed;
       arena.rewind(mark);
+    }
+  }
+}
+
+// Of all sets of participants and the best tree to gather each: none has heard of more by then.
+TEST(Heard, NobodyHasHeardOfMore) {
+  constexpr uint32_t kCount = 64;
+  MappedArena arena(kBlockBytes);
+  for (uint32_t seed = 0; seed < 2 * kKinds; ++seed) {
+    const uint32_t n = 6;
+    const Made made(n, seed % kKinds, seed);
+    Tree tree;
+    double all = 0;
+    ASSERT_EQ(exact_tree(made.problem, -1, {}, arena, &tree, &all), 0);
+    const double range = 1.5 * all + 1;
+    std::vector<float> most(kCount + 1, float{n});
+    lower_heard(made.problem, range, kCount, most.data(), arena);
+    EXPECT_TRUE(std::is_sorted(most.begin(), most.end()));
+    if (seed % kKinds >= 3 && seed % kKinds <= 5) {
+      EXPECT_LT(most[0], 1.01) << "kind " << seed % kKinds << ": it says something";
+    }
+    for (uint32_t set = 1; set < 1u << n; ++set) {
+      std::vector<uint32_t> in;
+      for (uint32_t v = 0; v < n; ++v)
+        if (set >> v & 1) in.push_back(v);
+      const uint32_t size = static_cast<uint32_t>(in.size());
+      std::vector<float> edge, busy;
+      for (uint32_t v : in) {
+        for (uint32_t c : in) {
+          edge.push_back(made.edge[v * n + c]);
+          busy.push_back(made.busy[v * n + c]);
+        }
+      }
+      const std::vector<uint16_t> zeros(size);
+      const TreeProblem part{size, Direction::kReduce, edge.data(), busy.data(), zeros.data(), zeros.data()};
+      char* const mark = arena.mark();
+      double value = 0;
+      ASSERT_EQ(exact_tree(part, -1, {}, arena, &tree, &value), 0);
+      arena.rewind(mark);
+      const auto sample = static_cast<uint32_t>(std::ceil(value * 1.000002 / range * kCount));
+      if (sample <= kCount) {
+        EXPECT_GE(most[sample], size) << "kind " << seed % kKinds << " seed " << seed << " set " << set;
+      }
     }
   }
 }
@@ -174,7 +228,36 @@ TEST(Bound, LimitsEndIt) {
   EXPECT_EQ(price_bound(costs, Operation::kBroadcast, -1, arena, {0, &stop}, true), 0);
 }
 
-// Every exchange of three participants in two rounds, and many more at random: none that is a barrier is below.
+// The least price of all exchanges of three participants in two rounds that are barriers, or of many at random among
+// more.
+double least_exchange(const Costs& costs, Arena& arena, std::mt19937& random) {
+  const uint32_t n = costs.n;
+  std::vector<Message> pairs;
+  for (uint16_t i = 0; i < n; ++i)
+    for (uint16_t j = 0; j < n; ++j)
+      if (i != j) pairs.push_back({0, i, j});
+  const uint32_t sets = 1u << pairs.size(), tries = n == 3 ? sets * sets : 20000;
+  double least = 1e30;
+  for (uint32_t k = 0; k < tries; ++k) {
+    char* const mark = arena.mark();
+    const uint32_t rounds = n == 3 ? 2 : 1 + random() % 3;
+    std::vector<Message> messages;
+    for (uint16_t round = 0; round < rounds; ++round) {
+      const uint32_t set = n == 3 ? (round ? k / sets : k % sets) : random() % sets | random() % sets;
+      for (size_t m = 0; m < pairs.size(); ++m)
+        if (set >> m & 1) messages.push_back({round, pairs[m].from, pairs[m].to});
+    }
+    Schedule schedule;
+    const Exchange exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()};
+    EXPECT_EQ(barrier_schedule(exchange, arena, &schedule, &costs), 0);
+    double price = 0;
+    if (check_schedule(schedule, arena) == 0 && price_schedule(schedule, costs, arena, &price) == 0)
+      least = std::min(least, price);
+    arena.rewind(mark);
+  }
+  return least;
+}
+
 TEST(Bound, IsNotAboveAnyExchange) {
   std::mt19937 random(1);
   for (uint32_t kind = 0; kind < 6; ++kind) {
@@ -185,32 +268,50 @@ TEST(Bound, IsNotAboveAnyExchange) {
     const uint16_t members[] = {0, 1, 2, 3, 4};
     ASSERT_EQ(subset_costs(whole, {members, n}, arena, &costs), 0);
     const double bound = price_bound(costs, Operation::kBarrier, -1, arena);
-    std::vector<Message> pairs;
-    for (uint16_t i = 0; i < n; ++i)
-      for (uint16_t j = 0; j < n; ++j)
-        if (i != j) pairs.push_back({0, i, j});
-    const uint32_t sets = 1u << pairs.size(), tries = n == 3 ? sets * sets : 20000;
-    double least = 1e30;
-    for (uint32_t k = 0; k < tries; ++k) {
-      char* const mark = arena.mark();
-      const uint32_t rounds = n == 3 ? 2 : 1 + random() % 3;
-      std::vector<Message> messages;
-      for (uint16_t round = 0; round < rounds; ++round) {
-        const uint32_t set = n == 3 ? (round ? k / sets : k % sets) : random() % sets | random() % sets;
-        for (size_t m = 0; m < pairs.size(); ++m)
-          if (set >> m & 1) messages.push_back({round, pairs[m].from, pairs[m].to});
-      }
-      Schedule schedule;
-      const Exchange exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()};
-      ASSERT_EQ(barrier_schedule(exchange, arena, &schedule, &costs), 0);
-      double price = 0;
-      if (check_schedule(schedule, arena) == 0 && price_schedule(schedule, costs, arena, &price) == 0)
-        least = std::min(least, price);
-      arena.rewind(mark);
-    }
+    const double least = least_exchange(costs, arena, random);
     EXPECT_LE(bound, least * (1 + 1e-5)) << "kind " << kind;
     EXPECT_LT(least, 4 * bound) << "kind " << kind << ": were there barriers among them?";
   }
+}
+
+// Links that a message keeps for long: what crosses them decides, of exchanges. (The cut alone is asked, since trees'
+// messages do not queue.)
+TEST(Bound, NothingCrossesSlowLinksSooner) {
+  std::mt19937 random(2);
+  const auto other = static_cast<uint32_t>(Distance::kOther);
+  for (const float service : {100.0f, 300.0f, 900.0f}) {
+    for (uint32_t n = 3; n <= 5; ++n) {
+      MappedArena arena(1 << 24);
+      const uint32_t inside = n == 3 ? 2 : n - 2;  // 2 + 1, 2 + 2, 3 + 2
+      const Machine machine = make_machine("m", 2, inside, 50, 300, 0.5f, n);
+      Costs whole = machine.overlap(arena), costs;
+      const uint16_t members[] = {0, 1, 2, 3, 4};
+      ASSERT_EQ(subset_costs(whole, {members, n}, arena, &costs), 0);
+      costs.service[other] = service;
+      const double known = 10, cut = cut_bound(costs, shortest_hops(costs).data(), known, arena, {});
+      const double least = least_exchange(costs, arena, random);
+      EXPECT_LE(cut, least * (1 + 1e-5)) << service << " among " << n;
+      EXPECT_LE(price_bound(costs, Operation::kBarrier, -1, arena), least * (1 + 1e-5));
+    }
+  }
+  // Eight on each side, of which each has heard of all before one message is through: the second one's receivers come a
+  // link's time later, and so do those who only hear from them.
+  MappedArena arena(kBlockBytes);
+  Costs costs = make_machine("m", 2, 8, 10, 300, 0, 1).overlap(arena);
+  costs.service[other] = 0;
+  const auto way = shortest_hops(costs);
+  EXPECT_EQ(cut_bound(costs, way.data(), 10, arena, {}), 0) << "nothing keeps the links";
+  costs.service[other] = 5;
+  const double quick = cut_bound(costs, way.data(), 100, arena, {});
+  costs.service[other] = 50;
+  const double slow = cut_bound(costs, way.data(), 100, arena, {});
+  EXPECT_GT(quick, 300);
+  EXPECT_GT(slow, quick);
+  EXPECT_EQ(cut_bound(costs, way.data(), slow + 1, arena, {}), 0) << "nothing above what is known";
+  Arena none(nullptr, 0);
+  EXPECT_EQ(cut_bound(costs, way.data(), 100, none, {}), 0);
+  std::atomic<bool> stop = true;
+  EXPECT_EQ(cut_bound(costs, way.data(), 100, arena, {0, &stop}), 0);
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.

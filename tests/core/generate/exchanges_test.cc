@@ -207,6 +207,12 @@ TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
   ASSERT_EQ(spread_exchange(alike(5, arena), 4, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 1u) << "one cluster has nobody else to hear from";
   EXPECT_EQ(spread_exchange(alike(5, arena), 0, arena, &exchange), -EINVAL);
+  // Behind one cache the cores are the clusters, whatever the system calls them.
+  Costs cores = make_machine("m", 3, 2, 100, 600, 0, 1).overlap(arena);
+  const uint16_t zeros[6] = {};
+  cores.node = cores.llc = cores.package = zeros;
+  ASSERT_EQ(spread_exchange(cores, 1, arena, &exchange), 0);
+  EXPECT_EQ(text(exchange), "0>1 1>0 2>3 3>2 4>5 5>4 | 0>2 2>4 4>0 1>5 3>1 5>3 | 0>1 1>0 2>3 3>2 4>5 5>4");
   for (const Machine& machine : machines()) {
     MappedArena own(kBlockBytes);
     const Costs costs = machine.overlap(own);

@@ -288,6 +288,25 @@ TEST(Bound, NothingIsBelow) {
   }
 }
 
+// Links that every message keeps for longer make exchanges dear, and trees stay what they were.
+TEST(Bound, NothingIsBelowWhereLinksAreSlow) {
+  uint32_t raised = 0;
+  for (const Machine& machine : machines()) {
+    if (machine.n > 64) continue;
+    MappedArena arena(kBlockBytes);
+    Costs costs = machine.overlap(arena);
+    const double before = price_bound(costs, Operation::kBarrier, -1, arena);
+    for (float& service : costs.service) service *= 4;
+    Choice best;
+    ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best, kStartEffort), 0);
+    const double bound = price_bound(costs, Operation::kBarrier, -1, arena);
+    EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine;
+    EXPECT_GE(bound, before * (1 - 1e-5)) << machine;
+    raised += bound > 1.02 * before;
+  }
+  EXPECT_GT(raised, 0u);
+}
+
 TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroHardlyDearerThanOne) {
   for (const Machine& machine : machines()) {
     MappedArena arena(kBlockBytes);
