@@ -44,7 +44,8 @@ namespace smelt::kmp {
 
 // A league of teams that the stub has noted: those of the thread that opened the process's first. It needs no locked
 // operation. The stub reads and writes it, at these offsets. Relaxed: a league's other threads have been told by forks.
-struct League {
+// In a line of its own: waiting threads read what would lie beside it (thread_calls.cc).
+struct alignas(kLineBytes) League {
   std::atomic<const void*> master{nullptr};  // its HandedOn; a later thread may have the same place, and then it is it
   std::atomic<bool> at_work{false};
 };
