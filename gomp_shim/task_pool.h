@@ -115,13 +115,16 @@ template <typename Done>
 void wait_idly(TaskTeam& team, const Position& position, uint32_t turns, Sleep sleep, Done done) {
   const bool crowd = position.barrier->is_crowd();
   if (turns < (crowd ? kCrowdPolls : kPolls)) return cpu_pause();
-  if (!crowd && turns < kPolls + 16) return os::yield_cpu();
+  constexpr uint32_t kAwakeTurns = kPolls + 16;
+  if (!crowd && turns < kAwakeTurns) return os::yield_cpu();
   if (crowd && turns < kCrowdPolls + kCrowdYields && yield_to_team()) return;
   std::atomic<uint32_t>& asleep = team.workers[position.thread].asleep;
   team.sleepers.fetch_add(1, std::memory_order_relaxed);
   asleep.store(sleep, std::memory_order_relaxed);
   full_fence();
-  if (!crowd) os::process_barrier();  // the threads that wake do without a fence. Refused: a nap is short
+  // The threads that wake do without a fence. The first nap alone, because membarrier interrupts those that work: a
+  // thread that is missed later, or where the kernel refuses, wakes when its nap is over.
+  if (!crowd && turns == kAwakeTurns) os::process_barrier();
   if (!done()) os::futex_wait(&asleep, sleep, kNapNs);
   if (asleep.exchange(kAwake, std::memory_order_relaxed) != kAwake)
     team.sleepers.fetch_sub(1, std::memory_order_relaxed);
