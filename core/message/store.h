@@ -61,7 +61,7 @@ class Store {
   alignas(64) std::atomic<uintptr_t> lock_{0};  // of all that follows
   Free* messages_ = nullptr;
   Free* parcels_[kParcelSizes] = {};
-  Chunk* chunks_ = nullptr;                     // all that the kernel has given
+  Chunk* chunks_ = nullptr;  // all that the kernel has given
 };
 
 }  // namespace smelt::message

@@ -30,7 +30,8 @@ namespace {
 constexpr char kMagic[8] = {'S', 'M', 'E', 'L', 'T', 'P', 'R', 'F'};
 constexpr uint32_t kByteOrder = 0x01020304;
 
-[[gnu::format(printf, 4, 5), gnu::nonnull(4)]] int refuse(Refusal* why, const char* path, int error, const char* format, ...) {
+[[gnu::format(printf, 4, 5), gnu::nonnull(4)]] int refuse(Refusal* why, const char* path, int error, const char* format,
+                                                          ...) {
   // The end of a long path says more than its beginning.
   const size_t length = std::strlen(path);
   constexpr size_t kShown = 300;
