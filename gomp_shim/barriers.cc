@@ -40,18 +40,6 @@ inline void pass(Position& position) {
   openmp::pass(position, end);
 }
 
-// GOMP_barrier outside every region that we know, and in one. Both apart, so that the entry point is a few loads and a
-// jump, and saves no register: outside, where the call can only be passed on, that would cost a third more.
-[[gnu::noinline]] void pass_stock(const void* caller) {
-  reinterpret_cast<decltype(&GOMP_barrier)>(openmp::meant(smelt_real_GOMP_barrier, caller))();
-}
-[[gnu::noinline]] void pass_inside(const void* caller) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, caller)) [[unlikely]]
-    return pass_stock(caller);
-  pass(position);
-}
-
 // May the thread that runs a block of copyprivate tell the others without a barrier between? Alike for all. Not where
 // the barrier would be libgomp's without asking, nor where threads may be ours: a hearer would keep the teller's CPU.
 inline bool tells(const Position& position) {
@@ -67,9 +55,10 @@ using namespace smelt::gomp;
 extern "C" {
 
 void GOMP_barrier(void) {
-  if (is_outside(smelt_gomp_position)) [[unlikely]]
-    return pass_stock(__builtin_return_address(0));
-  pass_inside(__builtin_return_address(0));
+  Position& position = smelt_gomp_position;
+  if (!served(position, __builtin_return_address(0))) [[unlikely]]
+    return STOCK(GOMP_barrier)();
+  pass(position);
 }
 
 void GOMP_barrier_ext(int kind) {

@@ -319,7 +319,6 @@ bool take_position(Position& position) {
 }
 
 void missed_position() {
-  if (!smelt_gomp_untold) return;
   smelt_gomp_untold->idle = 0;
   if (smelt_gomp_untold->idle_limit < 1u << 30) smelt_gomp_untold->idle_limit *= 2;
   smelt_gomp_untold = nullptr;

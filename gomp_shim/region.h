@@ -159,16 +159,12 @@ void enter(const RegionCall& call, RealEntry real);
 // has the size foreseen. False: libgomp must serve the call.
 bool take_position(Position& position);
 
-// A barrier that libgomp must serve: should the region have been told?
-void missed_position();
-
 // The note of the region that this thread, as its master, has handed to libgomp as it is.
 extern "C" constinit thread_local Note* smelt_gomp_untold
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-// Is the calling thread in no region of which we know? Then a barrier is libgomp's, and the entry that asks this first
-// goes there by a jump, before it saves a register (6.5 -> 5.x ns).
-inline bool is_outside(const Position& position) { return !position.barrier && !position.word && !smelt_gomp_untold; }
+// A barrier that libgomp must serve in such a region, which should have been told.
+void missed_position();
 
 // Is the calling thread in a region that we serve? The level tells regions that began behind our back: a target region
 // falling back to the host, or one opened through the ABI of before GCC 4.9.
@@ -178,7 +174,8 @@ inline bool served(Position& position, const void* caller) {
   if (position.barrier && REAL(omp_get_level)() == position.level) [[likely]]
     return true;
   if (!position.barrier && position.word && take_position(position)) return true;
-  missed_position();
+  if (smelt_gomp_untold) [[unlikely]]
+    missed_position();
   return false;
 }
 
