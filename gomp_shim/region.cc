@@ -105,7 +105,7 @@ void run_region(void* word) {
   const Block& block = block_of(word);
   Position& position = smelt_gomp_position;
   const Position before = position;
-  position = position_of(word);
+  begin_position(position, word);
   block.function(block.data);
   end_region(position, block.drains);
   end_kept();

@@ -144,7 +144,8 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   here.open = HandedOn::kNothing;
   position.in_loop = position.has_inner = false;
   position.unmarked = 1;
-  position.reals = position.assumed = 0;
+  position.reals = position.assumed = position.rare = 0;
+  position.marked = 0;  // of the region around, whose episodes have other numbers
   position.real_epoch = nullptr;
   position.word = word;
   position.barrier = nullptr;

@@ -89,11 +89,11 @@ extern const Position kOutside;
 inline Position position_in(RegionRecord& region, Barrier* barrier, uint32_t thread, uint64_t epoch, int32_t level) {
   return {1, thread, &region.real_epoch, epoch, nullptr, barrier, &region, level};
 }
-// In a region of which no more than the word is known.
-inline Position position_of(void* word) {
-  Position position = kOutside;
+// In a region of which no more than the word is known. In place: a copy of it would lie on the stack of the program's
+// function, which may be small.
+inline void begin_position(Position& position, void* word) {
+  position = kOutside;
   position.word = word;
-  return position;
 }
 
 // The word that a shim hands to every thread of a team: the address of the region's data, and the low kTagBits of the

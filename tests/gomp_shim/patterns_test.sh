@@ -71,12 +71,12 @@ for size in 2 4 9 12 33; do
   check "stacks of 16 KiB, $size threads, told" 0 '^ok$' env $(large) $waiting SMELT_VERBOSE=2 OMP_STACKSIZE=16k "$programs/stack" "$size"
   check "stacks of 16 KiB, $size threads, no profile" 0 '^ok$' env LD_PRELOAD="$shim" OMP_STACKSIZE=16k "$programs/stack" "$size"
 done
-# What a master needs is 12 KiB, or as much as libgomp takes by itself and half a KiB for what is between it and the program. (With 64
+# What a master needs is 12 KiB, or as much as libgomp takes by itself and 640 bytes for what is between it and the program. (With 64
 # threads libgomp takes 16,360 of the 16,384 bytes.)
 used() { sed -n 's/^used \([0-9]*\) of.*/\1/p' "$output"; }
 for size in 2 9 10 16 33 64; do
   check "a painted stack, $size threads, stock" 0 '^used' "$programs/stack" "$size" 262144
-  most=$(($(used) + 512))
+  most=$(($(used) + 640))
   [ "$most" -ge 12288 ] || most=12288
   check_under "a painted stack, $size threads" 0 '^used' "$programs/stack" "$size" 262144
   if [ "$(used)" -gt "$most" ]; then fails "$size threads: more than $most bytes of stack"; fi

@@ -57,6 +57,22 @@ static void limit(int stacks) {
   CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
+// Stock's threads end while the next ones are made: on a loaded machine dozens are on their way out, and have their
+// stacks. Waits for those, a while: the ones that the shim keeps do not end.
+static void let_them_end(int threads) {
+  for (int i = 0; i < 100; ++i) {
+    char line[128];
+    int there = 0;
+    FILE* file = fopen("/proc/self/status", "r");
+    CHECK(file);
+    while (fgets(line, sizeof line, file))
+      if (sscanf(line, "Threads: %d", &there) == 1) break;
+    fclose(file);
+    if (there <= threads) return;
+    usleep(200);
+  }
+}
+
 static void late(int seed) {
   (void)seed;
 #pragma omp parallel num_threads(4)
@@ -82,7 +98,10 @@ static void busy(int seed) {
     limit(14);
     if (me == 3) {
       usleep(100 * (unsigned)seed);
-      for (int i = 0; i < 3; ++i) inside(24);
+      for (int i = 0; i < 3; ++i) {
+        let_them_end(12);  // the region's, and what two others open
+        inside(24);
+      }
     } else if (me < 2) {
       for (int i = 0; i < 100; ++i) inside(4);
     }
