@@ -1,6 +1,8 @@
 // The work of single copy between the waits: copying and combining.
 #include "group/single_copy.h"
 
+#include <cstdio>
+
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
