@@ -12,7 +12,9 @@ ok "lives, without a pool" 3 -x SMELT_SHM_MB=0 lives --light --stock
 
 took() { timeout -k 5 60 mpirun -n 2 "$@" 2>/dev/null </dev/null | sed -n 's/^us //p'; }
 # at_most FACTOR KIND NUMBER: by the least of up to eight attempts, of each side, as what else the machine does only makes
-# them take longer.
+# them take longer. Where it does more than it has CPUs for, nothing is judged: 500 living groups touch pages that are new
+# to the machine, of which each takes 1.8 us of a virtual machine's CPU when that is idle; beside compilers the test was
+# seen at 3 to 10 times Open MPI's time, 1.3 to 2 alone.
 at_most() {
   factor=$1 compared= least_stock= least_ours=
   shift
@@ -26,6 +28,11 @@ at_most() {
       return
     fi
   done
+  load=$(cut -d' ' -f1 /proc/loadavg)
+  if awk "BEGIN { exit !($load > $(nproc) + 2) }"; then
+    skip "lives: $*: not judged beside a load of $load$compared"
+    return
+  fi
   fail "lives: $*: more than $factor times what Open MPI alone takes$compared"
 }
 at_most 2.5 dup 9
