@@ -142,13 +142,8 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   HandedOn& here = smelt_kmp_handed_on;
   const uint32_t open = here.open;
   here.open = HandedOn::kNothing;
-  position.in_loop = position.has_inner = false;
+  begin_position(position, word);
   position.unmarked = 1;
-  position.reals = position.assumed = position.rare = 0;
-  position.marked = 0;  // of the region around, whose episodes have other numbers
-  position.real_epoch = nullptr;
-  position.word = word;
-  position.barrier = nullptr;
   const auto count = static_cast<size_t>(block.argc) + 2;
   auto** const words = static_cast<void**>(__builtin_alloca(count * sizeof(void*)));
   words[0] = gtid;
