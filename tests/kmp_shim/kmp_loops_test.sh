@@ -28,6 +28,7 @@ for machine in small large; do
   same own "the shim's own, $machine" $($machine) $short SMELT_STATS=1 "$clang_programs/dispatch" own
   printed=$(grep -c ' threads: ' "$output") all=$(sed -n 's/.*; \([0-9]*\) dynamic loops.*/\1/p' "$output")
   [ "${all:-0}" -ge "$printed" ] || fails "the shim's own, $machine: ${all:-no} loops are ours, $printed are to be"
+  check "more iterations than units, $machine" 0 '; [3-9] dynamic loops(;|$)' env $($machine) $short SMELT_STATS=1 "$clang_programs/dispatch" units
 done
 same stock "asleep" $(small) SMELT_WAIT=sleep "$clang_programs/dispatch"
 same stock "a crowd" LD_PRELOAD="$shim" "$clang_programs/dispatch"
