@@ -8,6 +8,7 @@
 
 #include "message/inbox.h"
 #include "message/packet_pool.h"
+#include "message/piece_pool.h"
 
 namespace smelt::message {
 
@@ -20,7 +21,7 @@ struct Shape {
   uint32_t cells = 256;  // of an inbox; a power of two
   uint32_t packets = 64;
   uint32_t packet_bytes = 16384;  // a multiple of 64, at most 128 KiB
-  uint32_t pieces = 8;            // packets for messages that travel in pieces
+  uint32_t pieces = 8;            // of messages that travel in pieces; at most PiecePool::kMost
   uint32_t piece_bytes = 32768;   // a multiple of 64
 
   uint64_t area_bytes() const;  // of one member, whole pages
@@ -60,22 +61,22 @@ inline constexpr uint32_t kShortHeaderBytes = offsetof(Header, address);
 inline int32_t tag_of(const Header& header) { return static_cast<int32_t>(static_cast<uint32_t>(header.key)); }
 
 // One member's part of the shared memory:
-//   member | inbox's front | stacks of packets and pieces | inbox's claims | links of both | cells | bodies | packets |
+//   member | inbox's front | returned packets and pieces | inbox's claims | packets' links | cells | bodies | packets |
 //   pieces
 struct Area {
   MemberLine* member;
   Inbox inbox;
-  PacketReturns returns, piece_returns;
+  PacketReturns returns;
+  PieceReturns* piece_returns;
   char *packets, *pieces;
 
-  static uint64_t stacks_at() { return sizeof(MemberLine) + sizeof(InboxFront); }
-  static uint64_t claims_at() { return stacks_at() + 2 * sizeof(PacketStack); }
+  static uint64_t returns_at() { return sizeof(MemberLine) + sizeof(InboxFront); }
+  static uint64_t claims_at() { return returns_at() + sizeof(PacketStack) + sizeof(PieceReturns); }
   static uint64_t links_at(const Shape& shape) {
     return claims_at() + (shape.cells * sizeof(uint64_t) + kLineBytes - 1) / kLineBytes * kLineBytes;
   }
   static uint64_t cells_at(const Shape& shape) {
-    return (links_at(shape) + (uint64_t{shape.packets} + shape.pieces) * sizeof(uint32_t) + kCellBytes - 1) /
-           kCellBytes * kCellBytes;
+    return (links_at(shape) + uint64_t{shape.packets} * sizeof(uint32_t) + kCellBytes - 1) / kCellBytes * kCellBytes;
   }
   static uint64_t bodies_at(const Shape& shape) { return cells_at(shape) + uint64_t{shape.cells} * kCellBytes; }
   static uint64_t packets_at(const Shape& shape) { return bodies_at(shape) + uint64_t{shape.cells} * kBodySpacing; }
@@ -87,10 +88,9 @@ struct Area {
   Area(char* at, const Shape& shape) {
     member = reinterpret_cast<MemberLine*>(at);
     inbox.front = reinterpret_cast<InboxFront*>(at + sizeof(MemberLine));
-    auto* stacks = reinterpret_cast<PacketStack*>(at + stacks_at());
-    auto* links = reinterpret_cast<uint32_t*>(at + links_at(shape));
-    returns = {stacks, links};
-    piece_returns = {stacks + 1, links + shape.packets};
+    auto* stack = reinterpret_cast<PacketStack*>(at + returns_at());
+    returns = {stack, reinterpret_cast<uint32_t*>(at + links_at(shape))};
+    piece_returns = reinterpret_cast<PieceReturns*>(stack + 1);
     inbox.claims = reinterpret_cast<std::atomic<uint64_t>*>(at + claims_at());
     inbox.cells = reinterpret_cast<InboxCell*>(at + cells_at(shape));
     inbox.bodies = at + bodies_at(shape);

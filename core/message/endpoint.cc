@@ -12,7 +12,8 @@ namespace smelt::message {
 
 int Endpoint::open(void* memory, const Shape& shape, uint16_t me, bool single_copy, Endpoint** endpoint) {
   if (me >= shape.members || shape.cells < 2 || (shape.cells & (shape.cells - 1)) || shape.packet_bytes % 64 ||
-      shape.packet_bytes > Store::kMostParcel || shape.pieces == 0 || shape.piece_bytes == 0 || shape.piece_bytes % 64)
+      shape.packet_bytes > Store::kMostParcel || shape.pieces == 0 || shape.pieces > PiecePool::kMost ||
+      shape.piece_bytes == 0 || shape.piece_bytes % 64)
     return -EINVAL;
   auto* made = make_object<Endpoint>(Outbox::arena_bytes(shape) + Inflow::arena_bytes(shape) +
                                      Liveness::arena_bytes(shape) + 64);  // what their alignment takes

@@ -28,7 +28,7 @@ bool Outbox::open(Arena* arena, const Areas& areas, Store* store) {
   for (uint16_t to = 0; to < shape.members; ++to) queues_[to].inbox = areas.of(to).inbox;
   const Area own = areas.of(areas.me);
   pool_.write_full(own.returns, shape.packets, holders);
-  pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets, true);
+  pieces_.write_full(own.piece_returns, shape.pieces, holders + shape.packets);
   return true;
 }
 
@@ -276,7 +276,8 @@ bool Outbox::take_back(Request* send) {
     remove_from(&queue.first, &queue.last, send);
     remove_from(&queue.first_granted, &queue.last_granted, send);
     note(&queue);
-    if (send->packet != kNoPacket) (stage == Request::kInPieces ? pieces_ : pool_).give_back(send->packet);
+    if (send->packet != kNoPacket && stage == Request::kInPieces) pieces_.give_back(send->packet);
+    if (send->packet != kNoPacket && stage != Request::kInPieces) pool_.give_back(send->packet);
     send->stage.store(Request::kEnded, std::memory_order_relaxed);
   }
   unlock(queue.lock, 0);

@@ -89,7 +89,8 @@ class Outbox {
   Queue* queues_ = nullptr;   // [members of this machine]
   Store* store_ = nullptr;
   Far* far_ = nullptr;
-  PacketPool pool_, pieces_;  // of our own area, for eager messages and for pieces
+  PacketPool pool_;   // of our own area, for eager messages
+  PiecePool pieces_;  // ... for messages in pieces
   alignas(64) std::atomic<uint64_t> deferred_{0};
   alignas(64) std::atomic<uint32_t> queues_waiting_{0};  // in which anything waits
 };

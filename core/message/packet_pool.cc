@@ -28,11 +28,9 @@ void PacketReturns::give_back(uint32_t packet) const {
   // release: we have read the packet, and its link. Those below keep theirs: an exchange continues their releases.
 }
 
-void PacketPool::write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders,
-                            bool returned_first) {
+void PacketPool::write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders) {
   returns_ = returns;
   packets_ = packets;
-  returned_first_ = returned_first;
   holders_ = holders;
   for (uint32_t i = 0; i < packets; ++i) {
     returns_.next[i] = i + 1 < packets ? i + 2 : 0;
@@ -46,17 +44,10 @@ bool PacketPool::pop(PacketList* list, uint32_t* packet) {
   uintptr_t rest;
   if (!try_lock(list->lock, &rest, alone_)) return false;
   uint32_t first = list->first;
-  const bool looks = !first || returned_first_;
   // relaxed: a hint
-  if (looks && returns_.stack->top.load(std::memory_order_relaxed)) {
+  if (!first && returns_.stack->top.load(std::memory_order_relaxed)) {
     // acquire: the receivers that returned them have read them; and their links
-    const uint32_t returned = returns_.stack->top.exchange(0, std::memory_order_acquire);
-    uint32_t last = returned;
-    while (last && returns_.next[last - 1]) last = returns_.next[last - 1];
-    if (last) {
-      returns_.next[last - 1] = first;
-      first = returned;
-    }
+    first = returns_.stack->top.exchange(0, std::memory_order_acquire);
   }
   if (first) {
     list->first = returns_.next[first - 1];

@@ -7,8 +7,7 @@
 // only a thief ever finds taken, and nobody waits for one: a thief that cannot have a list goes on to the next.
 //
 //   take:       own list;  the packets that others have returned, all at once, into the own list;  any other thread's
-//               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control.
-//               Where asked for, returned packets come first: else all packets go round, and none stays in a cache
+//               list;  nothing: the packets are with receivers that have not read them yet, which is the flow control
 //   give back:  by a thread of the owner, to its list; by a receiver, onto the stack in the owner's shared memory.
 //               Nobody takes a single packet off the stack, so there is no ABA.
 //
@@ -48,10 +47,7 @@ class PacketPool {
   static constexpr uint32_t kLists = 16;  // threads beyond share them
 
   // Before anybody else looks. `holders`: [packets], the owner's memory.
-  // `returned_first`: pieces of long messages, 25 % faster so where two CPUs share a cache; packets of 16 KiB with a
-  // message each are 30 % slower.
-  void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders,
-                  bool returned_first = false);
+  void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders);
 
   void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
 
@@ -67,9 +63,8 @@ class PacketPool {
   uint32_t own_list() const;
   bool pop(PacketList* list, uint32_t* packet);
 
-  PacketReturns returns_;        // the stack of those that receivers have returned, and all lists' links
-  uint32_t packets_ = 0;         // all that there are
-  bool returned_first_ = false;  // as write_full() says
+  PacketReturns returns_;  // the stack of those that receivers have returned, and all lists' links
+  uint32_t packets_ = 0;   // all that there are
   bool alone_ = false;
   std::atomic<uint16_t>* holders_ = nullptr;  // [packets] member + 1; 0: nobody
   PacketList lists_[kLists];                  // each of the threads whose number falls on it

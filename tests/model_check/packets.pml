@@ -3,8 +3,7 @@
  * them and hand each to a receiver of their own, which reads it and returns it. Packets and links are plain data.
  * Checked: no race, so nobody has a packet that another has; at the end all of them are there; nobody hangs.
  * Mutants: RETURN, TAKEN, LOCK, UNLOCK =RELAXED; BLIND a packet is put on the stack whatever has come there meanwhile;
- * SINGLE one packet is taken off the stack instead of all (ABA); LOSE what came with it is forgotten; CUT what was in the
- * list before it is. */
+ * SINGLE one packet is taken off the stack instead of all (ABA); LOSE what came with it is forgotten. */
 #ifndef OWNERS
 #define OWNERS 2
 #endif
@@ -64,22 +63,6 @@ inline take_returned() {
 #endif
 }
 
-/* Where asked for, and here at any time, what was returned goes before what is in the list. */
-inline take_first(own) {
-  kept=own; own=0;
-  take_returned();
-  if :: own==0 -> own=kept
-     :: else -> v=own; read(next(v), rest);
-        do :: rest!=0 -> v=rest; read(next(v), rest) :: else -> break od;
-#ifdef CUT
-        kept=0;
-#endif
-        write(next(v), kept);
-        rest=own  /* it was the stack's */
-  fi;
-  kept=0; v=0
-}
-
 /* packet=0: there is nothing in the list and on the stack, or somebody has the list. To look where there is nothing
  * teaches at most something, and is left out. */
 inline pop(i) {
@@ -90,8 +73,7 @@ inline pop(i) {
   if :: v==0 ->
         read(first(i), packet);
         if :: packet==0 -> take_returned()
-           :: packet!=0 -> skip
-           :: packet!=0 && last_[top]!=0 -> take_first(packet)
+           :: else -> skip
         fi;
         if :: packet>0 ->
               read(next(packet), v);
@@ -116,7 +98,7 @@ inline return_packet(p) {
   ok=0; v=0; w=0
 #endif
 }
-proctype Owner(byte me) { byte turn, packet, v, w, rest, kept; bool ok;
+proctype Owner(byte me) { byte turn, packet, v, w, rest; bool ok;
   do :: turn<TURNS ->
      packet=0;
      do :: packet==0 ->

@@ -1,5 +1,4 @@
-// The packet pool: nobody gets a packet that another has, none is lost, and an empty pool says so.
-#include "message/packet_pool.h"
+// The pools of packets and of pieces: nobody gets one that another has, none is lost, and an empty pool says so.
 
 #include <gtest/gtest.h>
 
@@ -11,19 +10,46 @@
 #include <vector>
 
 #include "children.h"
+#include "message/packet_pool.h"
+#include "message/piece_pool.h"
 #include "shared_pages.h"
 
 namespace smelt::test {
 namespace {
 
+// Each pool, its returns in shared memory, and whoever else has a part of it.
+struct Packets {
+  using Pool = PacketPool;
+  static constexpr uint64_t kBytes = sizeof(PacketStack) + 128 * sizeof(uint32_t);
+  explicit Packets(void* at)
+      : returns{static_cast<PacketStack*>(at), reinterpret_cast<uint32_t*>(static_cast<PacketStack*>(at) + 1)} {}
+  PacketReturns* operator->() { return &returns; }
+  PacketReturns made() { return returns; }
+  PacketReturns returns;
+};
+struct Pieces {
+  using Pool = PiecePool;
+  static constexpr uint64_t kBytes = sizeof(PieceReturns);
+  explicit Pieces(void* at) : returns(static_cast<PieceReturns*>(at)) {}
+  PieceReturns* operator->() { return returns; }
+  PieceReturns* made() { return returns; }
+  PieceReturns* returns;
+};
+
+template <typename Kind>
 struct SharedPool {
-  explicit SharedPool(uint32_t packets, bool returned_first = false)
-      : pages(sizeof(PacketStack) + packets * 2 * sizeof(uint32_t)) {
-    returns.stack = static_cast<PacketStack*>(pages.get());
-    returns.next = reinterpret_cast<uint32_t*>(returns.stack + 1);
-    holders = reinterpret_cast<std::atomic<uint32_t>*>(returns.next + packets);
-    whose = std::vector<std::atomic<uint16_t>>(packets);
-    pool.write_full(returns, packets, whose.data(), returned_first);
+  explicit SharedPool(uint32_t packets)
+      : pages(Kind::kBytes + packets * sizeof(uint32_t)),
+        returns(pages.get()),
+        holders(reinterpret_cast<std::atomic<uint32_t>*>(static_cast<char*>(pages.get()) + Kind::kBytes)),
+        whose(packets) {
+    pool.write_full(returns.made(), packets, whose.data());
+  }
+  // As an owner gives a packet away.
+  uint32_t hand_out(uint16_t member = 0) {
+    const uint32_t packet = pool.take();
+    if (packet != kNoPacket) pool.hand_to(packet, member);
+    return packet;
   }
   // How many packets are to be had now; all different.
   size_t drain() {
@@ -32,23 +58,29 @@ struct SharedPool {
     return all.size();
   }
   SharedPages pages;
-  PacketReturns returns;
+  Kind returns;
   std::atomic<uint32_t>* holders;  // of each packet: by how many
   std::vector<std::atomic<uint16_t>> whose;
-  PacketPool pool;
+  typename Kind::Pool pool;
 };
 
-TEST(PacketPool, GivesEachPacketOnceAndThenNone) {
-  SharedPool shared(100);
-  EXPECT_EQ(shared.drain(), 100u);
+template <typename Kind>
+struct Pools : testing::Test {};
+using Kinds = testing::Types<Packets, Pieces>;
+TYPED_TEST_SUITE(Pools, Kinds);
+
+TYPED_TEST(Pools, GiveEachPacketOnceAndThenNone) {
+  SharedPool<TypeParam> shared(30);
+  for (uint32_t i = 0; i < 30; ++i) EXPECT_NE(shared.hand_out(), kNoPacket);
   EXPECT_EQ(shared.pool.take(), kNoPacket);
-  for (uint32_t i = 0; i < 50; ++i) shared.pool.give_back(i);
-  for (uint32_t i = 50; i < 100; ++i) shared.returns.give_back(i);
-  EXPECT_EQ(shared.drain(), 100u);
+  for (uint32_t i = 0; i < 20; ++i) shared.returns->give_back(i);
+  EXPECT_EQ(shared.drain(), 20u);
+  for (uint32_t i = 0; i < 10; ++i) shared.pool.give_back(i);
+  EXPECT_EQ(shared.drain(), 10u);
 }
 
 TEST(PacketPool, TheLastPacketComesFirst) {
-  SharedPool shared(10);
+  SharedPool<Packets> shared(10);
   const uint32_t a = shared.pool.take(), b = shared.pool.take();
   shared.pool.give_back(b);
   shared.pool.give_back(a);
@@ -56,29 +88,44 @@ TEST(PacketPool, TheLastPacketComesFirst) {
   EXPECT_EQ(shared.pool.take(), b);
 }
 
-// To and fro: the same packet, which stays in a cache, and not all of them in turn.
-TEST(PacketPool, WhatHasComeBackIsTakenSoon) {
-  SharedPool shared(64, true);
-  std::set<uint32_t> used;
-  for (int i = 0; i < 1000; ++i) {
-    const uint32_t packet = shared.pool.take();
-    used.insert(packet);
-    shared.returns.give_back(packet);
+// Each is written long after it was last read, although they are back at once.
+TEST(PiecePool, AllGoRound) {
+  SharedPool<Pieces> shared(8);
+  std::vector<uint32_t> taken;
+  for (int i = 0; i < 24; ++i) {
+    taken.push_back(shared.hand_out());
+    shared.returns->give_back(taken.back());
   }
-  EXPECT_LE(used.size(), 2u);
-  EXPECT_EQ(shared.drain(), 64u);
+  for (int i = 0; i < 24; ++i) EXPECT_EQ(taken[i], i % 8u);
+}
+
+// What is returned counts for once, and only after it was handed out again.
+TEST(PiecePool, APieceThatHasComeBackAndGoneAgainIsAway) {
+  SharedPool<Pieces> shared(1);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(shared.hand_out(), 0u);
+    EXPECT_EQ(shared.pool.take(), kNoPacket);
+    shared.returns->give_back(0);
+  }
+}
+
+TEST(PiecePool, AsManyAsItCanHave) {
+  SharedPool<Pieces> shared(PiecePool::kMost);
+  for (uint32_t i = 0; i < PiecePool::kMost; ++i) EXPECT_EQ(shared.hand_out(), i);
+  for (uint32_t i = 0; i < PiecePool::kMost; ++i) shared.returns->give_back(i);
+  EXPECT_EQ(shared.drain(), PiecePool::kMost);
 }
 
 TEST(PacketPool, AThreadTakesFromTheListsOfOthers) {
-  SharedPool shared(10);
+  SharedPool<Packets> shared(10);
   EXPECT_NE(shared.pool.take(), kNoPacket);  // the rest is in our list now
   std::thread([&] { EXPECT_EQ(shared.drain(), 9u); }).join();
 }
 
 // Threads take and give back both ways, more of them than lists and than packets.
-TEST(PacketPool, ManyThreadsNeverShareAPacketNorLoseOne) {
+TYPED_TEST(Pools, ManyThreadsNeverShareAPacketNorLoseOne) {
   constexpr uint32_t kPackets = 12;
-  SharedPool shared(kPackets);
+  SharedPool<TypeParam> shared(kPackets);
   std::atomic<uint64_t> wrong{0}, taken{0};
   std::vector<std::thread> threads;
   for (uint32_t t = 0; t < PacketPool::kLists + 4; ++t)
@@ -94,10 +141,12 @@ TEST(PacketPool, ManyThreadsNeverShareAPacketNorLoseOne) {
         wrong += shared.holders[packet].fetch_add(1, std::memory_order_relaxed) != 0;
         if (random() % 64 == 0) std::this_thread::yield();
         wrong += shared.holders[packet].fetch_sub(1, std::memory_order_relaxed) != 1;
-        if (random() % 2)
+        if (random() % 2) {
           shared.pool.give_back(packet);
-        else
-          shared.returns.give_back(packet);
+        } else {
+          shared.pool.hand_to(packet, 0);
+          shared.returns->give_back(packet);
+        }
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -106,24 +155,24 @@ TEST(PacketPool, ManyThreadsNeverShareAPacketNorLoseOne) {
   EXPECT_EQ(shared.drain(), kPackets);
 }
 
-TEST(PacketPool, WhatTheDeadHadIsTakenBack) {
-  SharedPool shared(10);
+TYPED_TEST(Pools, WhatTheDeadHadIsTakenBack) {
+  SharedPool<TypeParam> shared(10);
   uint32_t packets[8];
   for (uint32_t i = 0; i < 8; ++i) {
     packets[i] = shared.pool.take();
     if (i < 6) shared.pool.hand_to(packets[i], i % 2);  // two of them nobody has yet
   }
-  shared.returns.give_back(packets[1]);
-  shared.pool.give_back(packets[0]);
-  EXPECT_EQ(shared.pool.reclaim(1), 2u);
+  shared.returns->give_back(packets[2]);
+  shared.pool.give_back(packets[7]);
+  EXPECT_EQ(shared.pool.reclaim(1), 3u);
   EXPECT_EQ(shared.pool.reclaim(1), 0u);
-  EXPECT_EQ(shared.drain(), 6u) << "2 that were never taken, 2 that were returned, 2 of the dead";
+  EXPECT_EQ(shared.drain(), 7u) << "2 that were never taken, 2 that came back, 3 of the dead";
 }
 
 // The owner fills, receivers in processes of their own return.
-TEST(PacketPool, ProcessesReturnWhatTheyWereGiven) {
+TYPED_TEST(Pools, ProcessesReturnWhatTheyWereGiven) {
   constexpr uint32_t kPackets = 16, kReceivers = 3, kTurns = 3'000;
-  SharedPool shared(kPackets);
+  SharedPool<TypeParam> shared(kPackets);
   const SharedPages pages(4096);
   auto* post = static_cast<std::atomic<uint32_t>*>(pages.get());  // [receivers, 16 apart] packet + 1; 0: nothing
   std::vector<pid_t> children;
@@ -136,7 +185,7 @@ TEST(PacketPool, ProcessesReturnWhatTheyWereGiven) {
       if (got > kPackets) _exit(0);
       if (shared.holders[got - 1].exchange(0) != r + 1) _exit(1);
       post[16 * r].store(0, std::memory_order_release);
-      shared.returns.give_back(got - 1);
+      shared.returns->give_back(got - 1);
     }
   }
   // False: a receiver has found something wrong.
@@ -154,6 +203,7 @@ TEST(PacketPool, ProcessesReturnWhatTheyWereGiven) {
     if (i < kTurns) right = wait_until([&] { return (packet = shared.pool.take()) != kNoPacket; });
     right = right && wait_until([&] { return post[16 * r].load(std::memory_order_acquire) == 0; });
     if (right && i < kTurns) right = shared.holders[packet].exchange(r + 1) == 0;
+    if (right && i < kTurns) shared.pool.hand_to(packet, static_cast<uint16_t>(r));
     if (right) post[16 * r].store(packet + 1, std::memory_order_release);
   }
   for (const pid_t child : children) {
