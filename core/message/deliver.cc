@@ -51,7 +51,10 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
     return false;
   }
   if (refused) receive->error = -EPIPE;
-  if (tries) trials_.note(message->sender, bytes, WayTrials::Way::kSingleCopy, unfenced_ticks() - began);
+  if (tries) {
+    const uint64_t now = unfenced_ticks();
+    trials_.note(message->sender, bytes, WayTrials::Way::kSingleCopy, now, now - began);
+  }
   add(single_copies_, 1, alone_);
   header.kind = Kind::kFinish;
   outbox_->reply(message);

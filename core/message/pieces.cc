@@ -115,7 +115,7 @@ void Inflow::take_piece(const Header& header, uint16_t sender) {
   if (receive->moved != receive->wanted) return;
   if (receive->began != 0) {
     const uint64_t now = unfenced_ticks();
-    trials_.note(sender, receive->wanted, WayTrials::Way::kPieces, now - std::max(receive->began, pieces_ended_));
+    trials_.note(sender, receive->wanted, WayTrials::Way::kPieces, now, now - std::max(receive->began, pieces_ended_));
     pieces_ended_ = now;
   }
   finish(receive, alone_);

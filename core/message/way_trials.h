@@ -10,16 +10,18 @@
 //
 // So the receiver times both, for each sender and size (a power of two), from the meeting of message and receive to the
 // data's being there. What comes through pieces waits for the pieces asked for before, so its time begins when those
-// are there. It cannot see what its reading costs the sender later on: hence single copy must take less than kShare of
-// pieces' time. Of the first messages kTrial go the usual way and kTrial the other one; later kTrial of every kPeriod
-// go the way not chosen. Of several in a row the first half of kTrial do not count: single copy finds in its cache what
-// single copy has brought there.
+// are there. That does not tell what the reading costs the sender later on. So it also looks at the period, from one
+// message's being there to the next one's. Where messages follow one another, in a period of less than kBusy times
+// their time, the way of the shorter period is taken; and where the periods are alike to kAlike, or full of other
+// things, single copy if it takes less than kShare of pieces' time.
 //
-// Of each way a mean is kept, of some kOver last messages. Not the least time, for pieces that come while the receiver
+// Of the first messages kTrial go the usual way and kTrial the other one; later kTrial of every kPeriod go the way not
+// chosen. Of several in a row the first half of kTrial do not count: single copy finds in its cache what single copy has
+// brought there.
+//
+// Of each way means are kept, of some kOver last messages. Not the least time, for pieces that come while the receiver
 // is elsewhere are all there afterwards; and of many messages to and fro at once the last ones are faster. A time
-// counts for at most kMost times the mean, as what disturbs a message may take thousands of times as long. Measured as
-// above, single copy's share of pieces' time as the receiver sees it: data written each time 0.74 to 1.04, unchanged
-// 0.41 to 0.43 (1 MiB 0.76), windows of 64 messages one way or both 0.36 to 0.55.
+// counts for at most kMost times the mean, as what disturbs a message may take thousands of times as long.
 //
 // Any thread may call anything; of two that note at once one may be lost.
 #pragma once
@@ -61,21 +63,20 @@ class WayTrials {
     return other;
   }
 
-  // Such a message has taken so long, in a unit of the caller's.
-  void note(uint16_t sender, uint64_t bytes, Way way, uint64_t time) {
+  // Such a message is there `now`, and has taken so long, in a unit of the caller's.
+  void note(uint16_t sender, uint64_t bytes, Way way, uint64_t now, uint64_t time) {
     Row& row = row_of(sender, bytes);
-    const uint32_t in_a_row = row.in_a_row[static_cast<int>(way)].load(std::memory_order_relaxed);
-    row.in_a_row[1 - static_cast<int>(way)].store(0, std::memory_order_relaxed);
-    row.in_a_row[static_cast<int>(way)].store(std::min(in_a_row + 1, kTrial), std::memory_order_relaxed);
+    Row::OfWay& of = row.way[static_cast<int>(way)];
+    const uint64_t period = now - row.last.load(std::memory_order_relaxed);
+    row.last.store(now, std::memory_order_relaxed);
+    const uint32_t in_a_row = of.in_a_row.load(std::memory_order_relaxed);
+    row.way[1 - static_cast<int>(way)].in_a_row.store(0, std::memory_order_relaxed);
+    of.in_a_row.store(std::min(in_a_row + 1, kTrial), std::memory_order_relaxed);
     if (in_a_row < kTrial / 2) return;
-    std::atomic<uint32_t>& kept = row.time[static_cast<int>(way)];
-    const int64_t old = kept.load(std::memory_order_relaxed);
-    const int64_t now = static_cast<int64_t>(std::clamp<uint64_t>(time, 1, kLongest));
-    std::atomic<uint32_t>& noted = row.noted[static_cast<int>(way)];
-    const int64_t count = std::min<int64_t>(noted.load(std::memory_order_relaxed) + 1, kOver);
-    noted.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
-    const int64_t mean = old == 0 ? now : old + (std::min(now, kMost * old) - old) / count;
-    kept.store(static_cast<uint32_t>(std::max<int64_t>(mean, 1)), std::memory_order_relaxed);
+    const uint32_t count = std::min(of.noted.load(std::memory_order_relaxed) + 1, kOver);
+    of.noted.store(count, std::memory_order_relaxed);
+    add_to_mean(&of.time, time, count);
+    add_to_mean(&of.period, period, count);
   }
 
   static constexpr uint32_t kTrial = 8, kPeriod = 1024;
@@ -83,27 +84,51 @@ class WayTrials {
  private:
   // A sender's messages of one power of two.
   struct Row {
+    struct OfWay {
+      std::atomic<uint32_t> time, period;  // means; 0: not known
+      std::atomic<uint32_t> noted;         // of how many, up to kOver
+      std::atomic<uint32_t> in_a_row;      // up to kTrial
+    };
+    std::atomic<uint64_t> last;  // when the last one was there
     std::atomic<uint32_t> messages;
-    std::atomic<Way> trial;             // the way that the trial under way is of
-    std::atomic<uint32_t> time[2];      // by way; 0: not known
-    std::atomic<uint32_t> noted[2];     // of how many that is the mean, up to kOver
-    std::atomic<uint32_t> in_a_row[2];  // up to kTrial
+    std::atomic<Way> trial;  // the way that the trial under way is of
+    OfWay way[2];
   };
   static constexpr int kLeast = 14, kSizes = 10;    // up to 2^14 bytes, ..., from 2^22 bytes on
   static constexpr uint64_t kLongest = UINT32_MAX;  // a time
-  static constexpr int64_t kMost = 4, kOver = 64;
-  static constexpr uint64_t kShare = 65;  // percent
+  static constexpr uint32_t kOver = 64;
+  static constexpr int64_t kMost = 4;
+  static constexpr uint64_t kShare = 65, kBusy = 8, kAlike = 95;  // percent, times, percent
 
   Row& row_of(uint16_t sender, uint64_t bytes) const {
     const int size = std::clamp(static_cast<int>(std::bit_width(bytes)) - kLeast, 0, kSizes - 1);
     return rows_[sender * kSizes + size];
   }
 
+  // The mean of `count` with this one.
+  static void add_to_mean(std::atomic<uint32_t>* mean, uint64_t value, uint32_t count) {
+    const int64_t old = mean->load(std::memory_order_relaxed);
+    const auto now = static_cast<int64_t>(std::clamp<uint64_t>(value, 1, kLongest));
+    const int64_t moved = old == 0 ? now : old + (std::min(now, kMost * old) - old) / static_cast<int64_t>(count);
+    mean->store(static_cast<uint32_t>(std::clamp<int64_t>(moved, 1, kLongest)), std::memory_order_relaxed);
+  }
+
   static Way best(const Row& row, Way usual) {
-    const uint64_t pieces = row.time[static_cast<int>(Way::kPieces)].load(std::memory_order_relaxed);
-    const uint64_t single = row.time[static_cast<int>(Way::kSingleCopy)].load(std::memory_order_relaxed);
-    if (pieces == 0 || single == 0) return usual;
-    return single * 100 < pieces * kShare ? Way::kSingleCopy : Way::kPieces;
+    const auto is_less = [](uint64_t one, uint64_t other, uint64_t percent) { return one * 100 < other * percent; };
+    struct {
+      uint64_t time, period;
+    } of[2];
+    for (int way = 0; way < 2; ++way) {
+      of[way] = {row.way[way].time.load(std::memory_order_relaxed),
+                 row.way[way].period.load(std::memory_order_relaxed)};
+      if (of[way].time == 0) return usual;
+    }
+    const auto &pieces = of[static_cast<int>(Way::kPieces)], &single = of[static_cast<int>(Way::kSingleCopy)];
+    if (std::max(pieces.period, single.period) < kBusy * std::max(pieces.time, single.time)) {
+      if (is_less(pieces.period, single.period, kAlike)) return Way::kPieces;
+      if (is_less(single.period, pieces.period, kAlike)) return Way::kSingleCopy;
+    }
+    return is_less(single.time, pieces.time, kShare) ? Way::kSingleCopy : Way::kPieces;
   }
 
   Row* rows_ = nullptr;

@@ -11,9 +11,9 @@ namespace {
 using message::WayTrials;
 using Way = WayTrials::Way;
 
-// What each way takes now.
+// What each way takes now, and what else there is between two messages.
 struct Costs {
-  uint64_t pieces, single;
+  uint64_t pieces, single, after_pieces = 1'000'000, after_single = 1'000'000;
 };
 
 struct Trials {
@@ -26,13 +26,18 @@ struct Trials {
     for (int i = 0; i < messages; ++i) {
       const Way way = trials.next(sender, bytes, usual);
       single += way == Way::kSingleCopy;
-      trials.note(sender, bytes, way, way == Way::kSingleCopy ? costs.single : costs.pieces);
+      note(way, way == Way::kSingleCopy ? costs.single : costs.pieces, sender, bytes);
+      now += way == Way::kSingleCopy ? costs.after_single : costs.after_pieces;
     }
     return single;
+  }
+  void note(Way way, uint64_t time, uint16_t sender = 1, uint64_t bytes = 65536) {
+    trials.note(sender, bytes, way, now += time, time);
   }
   std::vector<char> memory;
   Arena arena;
   WayTrials trials;
+  uint64_t now = 1'000'000'000;
 };
 
 constexpr int kTrial = WayTrials::kTrial, kPeriod = WayTrials::kPeriod;
@@ -54,6 +59,15 @@ TEST(WayTrials, TheFasterWayIsTaken) {
 // What reading costs the sender is not seen.
 TEST(WayTrials, ALittleFasterIsNotEnoughForSingleCopy) { EXPECT_EQ(Trials().run(kPeriod, {100, 75}), kTrial); }
 
+// ... but from the period, where there is little else in it.
+TEST(WayTrials, WhereMessagesFollowOneAnotherTheShorterPeriodDecides) {
+  EXPECT_EQ(Trials().run(kPeriod, {100, 75, 100, 100}), kPeriod - kTrial) << "20 of 200 less";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 75, 100, 150}), kTrial) << "the sender pays for what we have read";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 60, 100, 200}), kTrial) << "... even if it were far less by itself";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 60, 100, 141}), kPeriod - kTrial) << "alike: its time decides";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 75, 2000, 2000}), kTrial) << "the period is full of other things";
+}
+
 // The first of several in a row meet what the other way has left.
 TEST(WayTrials, AWayMayTakeSomeMessagesToWarmUp) {
   Trials trials;
@@ -62,7 +76,7 @@ TEST(WayTrials, AWayMayTakeSomeMessagesToWarmUp) {
     const Way way = trials.trials.next(1, 65536, Way::kPieces);
     in_a_row = way == Way::kSingleCopy ? in_a_row + 1 : 0;
     single += in_a_row > 0;
-    trials.trials.note(1, 65536, way, way == Way::kPieces ? 9600 : in_a_row <= kTrial / 2 ? 12000 : 3800);
+    trials.note(way, way == Way::kPieces ? 9600 : in_a_row <= kTrial / 2 ? 12000 : 3800);
   }
   EXPECT_EQ(single, kPeriod - kTrial);
 }
@@ -79,14 +93,14 @@ TEST(WayTrials, AChangeIsNoticed) {
 TEST(WayTrials, ADisturbedMessageDecidesNothing) {
   Trials trials;
   trials.run(4 * kTrial, {9600, 3800});
-  trials.trials.note(1, 65536, Way::kSingleCopy, 4'000'000);
+  trials.note(Way::kSingleCopy, 4'000'000);
   EXPECT_EQ(trials.trials.next(1, 65536, Way::kPieces), Way::kSingleCopy);
   for (int i = 0; i < 1000; ++i) {
-    trials.trials.note(1, 65536, Way::kSingleCopy, UINT64_MAX);
-    trials.trials.note(1, 65536, Way::kSingleCopy, UINT64_MAX);
+    trials.note(Way::kSingleCopy, UINT64_MAX);
+    trials.note(Way::kSingleCopy, UINT64_MAX);
   }
   EXPECT_EQ(trials.trials.next(1, 65536, Way::kPieces), Way::kPieces);
-  for (int i = 0; i < 1000; ++i) trials.trials.note(1, 65536, Way::kPieces, 0);
+  for (int i = 0; i < 1000; ++i) trials.note(Way::kPieces, 0);
   trials.trials.next(1, 65536, Way::kPieces);
 }
 
