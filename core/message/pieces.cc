@@ -9,10 +9,10 @@
 //       | ---- piece 1 ------------------------> |   copied, or unpacked, while the next one is copied, or packed
 //       | ---- ... ----------------------------> |
 //
-// Pieces have a pool of their own (piece_pool.h). Packets may lie with messages that nobody asks for yet; a piece always
-// has its receive, and the thread that empties the inbox gives it back. So a message that has met its receive comes to
-// its end, no matter what else is under way. The pieces of a message come one after the other, since they are sent so
-// and the inbox keeps the order; they need say no more than whose they are.
+// Pieces have a pool of their own (piece_pool.h). Packets may lie with messages that nobody asks for yet; a piece
+// always has its receive, and the thread that empties the inbox gives it back. So a message that has met its receive
+// comes to its end, no matter what else is under way. The pieces of a message come one after the other, since they are
+// sent so and the inbox keeps the order; they need say no more than whose they are.
 //
 // A piece is a quarter of its message, within limits: a longer piece spreads its cost, and of a short message the first
 // piece must be there soon, since nothing is copied out before. Measured, one way between two processes, us, in pieces
