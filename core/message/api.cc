@@ -59,8 +59,9 @@ void load_profile_once() {
 
 // `reads`: single copy works.
 void limit(Endpoint* endpoint, bool reads, bool crowded) {
-  // Where the receiver finds out which way is the better one, it is asked from here on, and not from a packet's size on.
-  // One way, us, ob1 / packets / tried, Emerald Rapids: 16 KiB unchanged 2.1 / 3.2 / 1.7, written 5.3 / 3.2 / 3.5.
+  // Where the receiver finds out which way is the better one, it is asked from here on, and not from a packet's size
+  // on. One way, us, ob1 / packets / tried, Emerald Rapids: 16 KiB unchanged 2.1 / 3.2 / 1.7, written 5.3 / 3.2 /
+  // 3.5.
   constexpr uint64_t kTriedFrom = 8 * 1024;
   pthread_once(&profile_once, load_profile_once);
   const Profile* known = have_profile ? &profile : nullptr;

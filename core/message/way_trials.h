@@ -8,12 +8,12 @@
 // 64 KiB written each time 9.6 / 14.6, unchanged 9.7 / 3.8; 1 MiB unchanged 195 / 61. And a sender that computes sends
 // no pieces meanwhile.
 //
-// So the receiver times both, for each sender and size (a power of two), from the meeting of message and receive to the
-// data's being there. What comes through pieces waits for the pieces asked for before, so its time begins when those
-// are there. That does not tell what the reading costs the sender later on. So it also looks at the period, from one
-// message's being there to the next one's. Where messages follow one another, in a period of less than kBusy times
-// their time, the way of the shorter period is taken; and where the periods are alike to kAlike, or full of other
-// things, single copy if it takes less than kShare of pieces' time.
+// So the receiver times both, for each sender and size (a power of two), from the meeting of message and receive to
+// the data's being there. What comes through pieces waits for the pieces asked for before, so its time begins when
+// those are there. That does not tell what the reading costs the sender later on. So it also looks at the period,
+// from one message's being there to the next one's. Where messages follow one another, in a period of less than kBusy
+// times their time, the way of the shorter period is taken; and where the periods are alike to kAlike, or full of
+// other things, single copy if it takes less than kShare of pieces' time.
 //
 // Of the first messages kTrial go the usual way and kTrial the other one; later kTrial of every kPeriod go the way not
 // chosen. Of several in a row the first half of kTrial do not count: single copy finds in its cache what single copy has
