@@ -16,8 +16,8 @@
 // other things, single copy if it takes less than kShare of pieces' time.
 //
 // Of the first messages kTrial go the usual way and kTrial the other one; later kTrial of every kPeriod go the way not
-// chosen. Of several in a row the first half of kTrial do not count: single copy finds in its cache what single copy has
-// brought there.
+// chosen. Of several in a row the first half of kTrial do not count: single copy finds in its cache what single copy
+// has brought there.
 //
 // Of each way means are kept, of some kOver last messages. Not the least time, for pieces that come while the receiver
 // is elsewhere are all there afterwards; and of many messages to and fro at once the last ones are faster. A time
