@@ -14,6 +14,7 @@
 
 #include "base/object.h"
 #include "profile/api.h"
+#include "sanitized.h"
 #include "team/team.h"
 
 namespace smelt {
@@ -119,7 +120,7 @@ TEST(Crowd, CountsFromOneTo64) {
 TEST(Crowd, ForgetsNobodyWhoSleeps) {
   void* memory = os::map_pages(Barrier::crowd_bytes(2));
   Barrier* barrier = Barrier::create_crowd(2, {0, 0, PostOrder::kFenced}, memory);
-  std::atomic<unsigned> passed[2] = {}, last{20'000};
+  std::atomic<unsigned> passed[2] = {}, last{test::kSanitized ? 5'000u : 20'000u};
   unsigned forgotten = 0;
   std::thread watchman([&] {
     for (unsigned before = 0, vain = 0; passed[0] + passed[1] < 2 * last;) {
