@@ -14,6 +14,7 @@
 
 #include "generate/clusters.h"
 #include "generate/patterns.h"
+#include "generate/spread.h"
 #include "policy/thresholds.h"
 #include "schedule/barrier_search.h"
 #include "schedule/partners.h"
@@ -28,6 +29,9 @@ constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participan
 constexpr uint32_t kMostClusters = 8;       // for a tree in each, likewise ...
 constexpr uint32_t kLeastCluster = 16;      // ... participants, in the mean
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
+// Tries for the shares of a spread, where there is time: more are not always better, since what they make better leaves
+// out the merges.
+constexpr uint32_t kShareTries[] = {0, 400, 1600, 6400, 25600};
 
 // Of few clusters that are large, where a tree in each pays.
 bool is_of_large_clusters(const Costs& costs, Arena& arena) {
@@ -131,6 +135,26 @@ int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort&
   return 0;
 }
 
+// Likewise if the spread with other shares is cheaper.
+int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
+  for (const uint32_t tries : kShareTries) {
+    if (tries > effort.moves || effort.limits.exceeded()) break;
+    char* const start = arena.mark();
+    Choice shared;
+    shared.pattern = pattern;
+    shared.partners = true;
+    int error = spread_with(costs, pattern.argument, tries, arena, &shared.exchange);
+    if (!error) error = barrier_schedule(shared.exchange, arena, &shared.schedule, &costs);
+    if (!error) error = price_schedule(shared.schedule, costs, arena, &shared.predicted);
+    if (error || shared.predicted >= best->predicted)
+      arena.rewind(start);
+    else
+      *best = shared;
+    if (error) return error;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort,
@@ -155,6 +179,9 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
       &best);
   for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
     error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
+  for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
+    if (exchanges.pattern[i].info->exchange == spread_exchange)
+      error = try_shares(exchanges.pattern[i], costs, effort, arena, &best);
   if (error)
     arena.rewind(start);
   else
