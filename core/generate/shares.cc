@@ -59,8 +59,8 @@ struct Search {
     tells = arena.make<List>(n);
     hears = arena.make<List>(n);
     busy = arena.make<float>(n);
-    done = arena.make<float>(n);
-    return tells && hears && busy && done;
+    done = shares.done;
+    return tells && hears && busy;
   }
 
   // False: some core has more than there is room for.
@@ -225,8 +225,8 @@ int share_clusters(const Costs& costs, const Clusters& clusters, uint32_t tries,
   const uint32_t count = clusters.count;
   const size_t pairs = size_t{count} * count;
   *out = Shares{arena.make<uint16_t>(pairs), arena.make<uint16_t>(pairs), arena.make<float>(pairs),
-                arena.make<uint32_t>(pairs)};
-  if (!out->sends || !out->hears || !out->visible || !out->order) return -ENOMEM;
+                arena.make<uint32_t>(pairs), arena.make<float>(costs.n)};
+  if (!out->sends || !out->hears || !out->visible || !out->order || !out->done) return -ENOMEM;
   uint32_t filled = 0;
   for (uint32_t distance = 1; distance < count; ++distance)
     for (uint32_t from = 0; from < count; ++from) {

@@ -23,6 +23,7 @@ struct Shares {
   uint16_t* hears = nullptr;  // ... and the core there that is told
   float* visible = nullptr;   // when it sees that, if all begin together
   uint32_t* order = nullptr;  // [count * (count - 1)] the messages, those that are seen first in front
+  float* done = nullptr;      // [n] when each core has read the last of its own
 };
 
 // By turns round the ring of clusters, then `tries` tries to make it better. The result is the same for everybody. The

@@ -141,6 +141,37 @@ struct Merge {
   }
 };
 
+// Puts the messages of each round into the order in which their senders begin it: who waits for the last first pays a
+// whole read for the second (schedule/predict.h). `ready`: when each begins the first round; on return, when the last
+// of those that it has heard of did. False: out of memory.
+bool sort_by_sender(Message* messages, uint32_t count, float* ready, uint32_t n, Arena& arena) {
+  char* const scratch = arena.mark();
+  auto *by_time = arena.make<uint16_t>(n), *rank = arena.make<uint16_t>(n);
+  auto* begin = arena.make<uint32_t>(n + 1);
+  auto* sorted = arena.make<Message>(count);
+  auto* heard = arena.make<float>(n);
+  const bool fits = by_time && rank && begin && sorted && heard;
+  for (uint32_t first = 0, end = 0; fits && first < count; first = end) {
+    for (uint32_t i = 0; i < n; ++i) by_time[i] = static_cast<uint16_t>(i);
+    std::sort(by_time, by_time + n,
+              [ready](uint16_t a, uint16_t b) { return ready[a] != ready[b] ? ready[a] < ready[b] : a < b; });
+    for (uint32_t k = 0; k < n; ++k) rank[by_time[k]] = static_cast<uint16_t>(k);
+    std::copy_n(ready, n, heard);
+    std::fill_n(begin, n + 1, 0u);
+    for (; end < count && messages[end].round == messages[first].round; ++end) {
+      const Message& message = messages[end];
+      ++begin[rank[message.from] + 1];
+      heard[message.to] = std::max(heard[message.to], ready[message.from]);
+    }
+    for (uint32_t k = 1; k < n; ++k) begin[k] += begin[k - 1];
+    for (uint32_t m = first; m < end; ++m) sorted[begin[rank[messages[m].from]]++] = messages[m];
+    std::copy_n(sorted, end - first, messages + first);
+    std::copy_n(heard, n, ready);
+  }
+  arena.rewind(scratch);
+  return fits;
+}
+
 }  // namespace
 
 int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out) {
@@ -181,7 +212,12 @@ int spread_with(const Costs& costs, uint32_t arg, uint32_t tries, Arena& arena, 
     for (uint32_t k = 0; k < across; ++k)
       messages[written++] = {static_cast<uint16_t>(rounds), shares.sends[shares.order[k]],
                              shares.hears[shares.order[k]]};
-    written += merge.write(rounds + 1, messages + written);
+    const uint32_t heard = merge.write(rounds + 1, messages + written);
+    if (!sort_by_sender(messages + written, heard, shares.done, n, arena)) {
+      arena.rewind(start);
+      return -ENOMEM;
+    }
+    written += heard;
     rounds += 1 + merge.rounds();
   }
   arena.rewind(scratch);

@@ -138,6 +138,28 @@ TEST(Shares, WithLittleMemoryThereAreNone) {
   }
 }
 
+// Who is late is heard last, by everybody in its cluster.
+TEST(Spread, TheLastMergeReadsInTheOrderOfTheShares) {
+  MappedArena arena(kBlockBytes);
+  const Even even(12, 4);
+  const Costs costs = make_machine("m", 12, 4, 40, 300, 0.4f, 12).overlap(arena);
+  Shares shares;
+  Exchange exchange;
+  ASSERT_EQ(share_clusters(costs, even.clusters, 100, arena, &shares), 0);
+  ASSERT_EQ(spread_with(costs, 3, 100, arena, &exchange), 0);
+  ASSERT_EQ(exchange.rounds, 3u);
+  std::vector<float> before(costs.n, -1);
+  uint32_t heard = 0;
+  for (uint32_t m = 0; m < exchange.count; ++m) {
+    const Message& message = exchange.messages[m];
+    if (message.round < 2) continue;
+    EXPECT_GE(shares.done[message.from], before[message.to]) << message.to;
+    before[message.to] = shares.done[message.from];
+    ++heard;
+  }
+  EXPECT_EQ(heard, 12u * 4 * 3);
+}
+
 // Threads of a core, by their hops alone: they tell each other before anybody tells other cores.
 TEST(Spread, SiblingsMergeFirstWhereOneRoundIsNotEnough) {
   MappedArena arena(kBlockBytes);
