@@ -52,47 +52,43 @@ struct Sums {
   uint32_t members;
 };
 
-// Where a[i] + b[i] is least, the first such i. Four chains of four numbers each: one alone would wait for itself.
+// Where a[i] + b[i] is least, the first such i. First the least sum, by four chains of four numbers each, since one
+// alone would wait for itself; then who has it.
 uint32_t least_sum(const float* a, const float* b, uint32_t n) {
   using Floats [[gnu::vector_size(16)]] = float;
   using Numbers [[gnu::vector_size(16)]] = int32_t;
+  using Halves [[gnu::vector_size(16)]] = int64_t;
   constexpr uint32_t kLanes = 4, kChains = 4, kStep = kLanes * kChains;
+  const auto sum = [a, b](uint32_t i) {
+    Floats x, y;
+    std::memcpy(&x, a + i, sizeof x);
+    std::memcpy(&y, b + i, sizeof y);
+    return x + y;
+  };
   Floats least[kChains];
-  Numbers best[kChains];
-  for (uint32_t k = 0; k < kChains; ++k) {
-    least[k] = Floats{} + HUGE_VALF;
-    best[k] = Numbers{};
-  }
-  Numbers at = {0, 1, 2, 3};
+  for (Floats& chain : least) chain = Floats{} + HUGE_VALF;
   uint32_t i = 0;
   for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 4
     for (uint32_t k = 0; k < kChains; ++k) {
-      Floats x, y;
-      std::memcpy(&x, a + i + k * kLanes, sizeof x);
-      std::memcpy(&y, b + i + k * kLanes, sizeof y);
-      x += y;
-      const Numbers less = x < least[k];
-      least[k] = less ? x : least[k];
-      best[k] = less ? at : best[k];
-      at += kLanes;
+      const Floats now = sum(i + k * kLanes);
+      least[k] = now < least[k] ? now : least[k];
     }
   }
   float value = HUGE_VALF;
-  uint32_t found = 0;
-  for (uint32_t k = 0; k < kStep; ++k) {
-    const float sum = least[k / kLanes][k % kLanes];
-    const auto index = static_cast<uint32_t>(best[k / kLanes][k % kLanes]);
-    if (sum > value || (sum == value && index >= found)) continue;
-    value = sum;
-    found = index;
+  for (uint32_t k = 0; k < kStep; ++k) value = std::min(value, least[k / kLanes][k % kLanes]);
+  for (; i < n; ++i) value = std::min(value, a[i] + b[i]);
+  const Floats wanted = Floats{} + value;
+  for (i = 0; i + kStep <= n; i += kStep) {
+    Numbers here = {};
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < kChains; ++k) here |= sum(i + k * kLanes) == wanted;
+    Halves halves;
+    std::memcpy(&halves, &here, sizeof halves);
+    if ((halves[0] | halves[1]) != 0) break;
   }
-  for (; i < n; ++i) {
-    if (a[i] + b[i] >= value) continue;
-    value = a[i] + b[i];
-    found = i;
-  }
-  return found;
+  while (i < n && a[i] + b[i] != value) ++i;
+  return i < n ? i : 0;
 }
 
 struct Greedy {
@@ -137,8 +133,10 @@ struct Greedy {
       bool& in = entered[size_t{i} * problem.n + group[c]];
       if (in) continue;
       in = true;
-      for (uint16_t w = 0; w < problem.n; ++w) {
-        if (group[w] == group[c] && ahead[w] != HUGE_VALF) ahead[w] = look_ahead(w);
+      const uint16_t* const first = needs.first + size_t{i} * (problem.n + 1) + group[c];
+      for (uint32_t k = first[0]; k < first[1]; ++k) {
+        const uint16_t w = needs.members[size_t{i} * problem.n + k];
+        if (ahead[w] != HUGE_VALF) ahead[w] = look_ahead(w);
       }
     }
     told[count] = c;
@@ -170,18 +168,18 @@ struct Greedy {
 int study_groups(const TreeProblem& problem, const Levels& levels, Arena& arena, GroupNeeds* out) {
   const uint32_t n = problem.n;
   char* const start = arena.mark();
-  *out = GroupNeeds{arena.make<float>(size_t{kMostLevels} * n), arena.make<float>(n)};
+  *out = GroupNeeds{arena.make<float>(size_t{kMostLevels} * n), arena.make<float>(n),
+                    arena.make<uint16_t>(size_t{kMostLevels} * n), arena.make<uint16_t>(size_t{kMostLevels} * (n + 1))};
   char* const scratch = arena.mark();
   auto* sums = arena.make<Sums>(n);
   auto* heap = arena.make<double>(n);
-  auto* members = arena.make<uint16_t>(n);  // by group
-  auto* first = arena.make<uint16_t>(n + 1);
-  if (!out->time || !out->local_edge || !sums || !heap || !members || !first) {
+  if (!out->time || !out->local_edge || !out->members || !out->first || !sums || !heap) {
     arena.rewind(start);
     return -ENOMEM;
   }
   for (uint32_t i = 1; i + 1 < levels.count; ++i) {
     const Grouping& level = levels.level[i];
+    uint16_t *const members = out->members + size_t{i} * n, *const first = out->first + size_t{i} * (n + 1);
     list_members(level, n, members, first);
     for (uint32_t k = 0; k < level.count; ++k) {
       Sums& sum = sums[k] = {0, 0, static_cast<uint32_t>(first[k + 1] - first[k])};

@@ -15,6 +15,8 @@ struct GreedyWeights {
 struct GroupNeeds {
   float* time = nullptr;        // [levels][n] by group: how long a broadcast within it takes, about
   float* local_edge = nullptr;  // [n] mean edge to the own cluster
+  uint16_t* members = nullptr;  // [levels][n] by group (list_members)
+  uint16_t* first = nullptr;    // [levels][n + 1]
 };
 
 // O(n^2) for each level. 0 or -ENOMEM, then nothing is left in the arena.

@@ -14,12 +14,17 @@ int make_problem(const Costs& costs, Direction direction, Arena& arena, TreeProb
     arena.rewind(start);
     return -ENOMEM;
   }
-  walk_by_tiles(n, [&](uint32_t v, uint32_t c) {
-    const size_t down = costs.at(v, c), up = costs.at(c, v), at = size_t{v} * n + c;
-    busy[at] = direction == Direction::kBroadcast ? costs.send_busy[down] : costs.recv_busy[up];
-    // A sender is busy with a message at least until it has left: an edge shorter than that would be one for nobody.
-    edge[at] = std::max(direction == Direction::kBroadcast ? costs.hop[down] : costs.hop[up], busy[at]);
-  });
+  // A sender is busy with a message at least until it has left: an edge shorter than that would be one for nobody.
+  if (direction == Direction::kBroadcast) {
+    std::copy_n(costs.send_busy, size_t{n} * n, busy);
+    for (size_t i = 0; i < size_t{n} * n; ++i) edge[i] = std::max(costs.hop[i], busy[i]);
+  } else {
+    walk_by_tiles(n, [&](uint32_t v, uint32_t c) {
+      const size_t up = costs.at(c, v), at = size_t{v} * n + c;
+      busy[at] = costs.recv_busy[up];
+      edge[at] = std::max(costs.hop[up], busy[at]);
+    });
+  }
   *out = TreeProblem{n, direction, edge, busy, costs.node, costs.llc};
   return 0;
 }

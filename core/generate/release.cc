@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 
 namespace smelt {
 
@@ -22,21 +23,27 @@ int release_tree(const Costs& costs, const Levels& levels, uint32_t level, uint1
   char* const scratch = arena.mark();
   const Grouping& groups = levels.level[level];
   auto* leader = arena.make<uint16_t>(groups.count);
-  auto* needs = arena.make<double>(groups.count);
-  if (!leader || !needs) {
+  auto* members = arena.make<uint16_t>(costs.n);
+  auto* first = arena.make<uint16_t>(costs.n + 1);
+  if (!leader || !members || !first) {
     arena.rewind(start);
     return -ENOMEM;
   }
-  std::fill_n(leader, groups.count, kNobody);
-  for (uint16_t v = 0; v < costs.n; ++v) {
-    const uint16_t g = groups.of[v];
-    double farthest = 0;
-    for (uint16_t w = 0; w < costs.n; ++w)
-      if (groups.of[w] == g) farthest = std::max<double>(farthest, costs.hop[costs.at(v, w)]);
-    const double need = costs.hop[costs.at(root, v)] + farthest;
-    if (leader[g] != kNobody && need >= needs[g]) continue;
-    leader[g] = v;
-    needs[g] = need;
+  list_members(groups, costs.n, members, first);
+  for (uint32_t g = 0; g < groups.count; ++g) {
+    leader[g] = kNobody;
+    if (g == groups.of[root]) continue;
+    double least = HUGE_VAL;
+    for (uint32_t i = first[g]; i < first[g + 1]; ++i) {
+      const uint16_t v = members[i];
+      const double way = costs.hop[costs.at(root, v)];
+      double farthest = 0;
+      for (uint32_t k = first[g]; k < first[g + 1] && way + farthest < least; ++k)
+        farthest = std::max<double>(farthest, costs.hop[costs.at(v, members[k])]);
+      if (leader[g] != kNobody && way + farthest >= least) continue;
+      leader[g] = v;
+      least = way + farthest;
+    }
   }
   leader[groups.of[root]] = root;
   // Leaders before the root's own group: they still have to pass it on.

@@ -14,6 +14,7 @@
 
 #include "generate/clusters.h"
 #include "generate/patterns.h"
+#include "generate/spread.h"
 #include "policy/thresholds.h"
 #include "schedule/barrier_search.h"
 #include "schedule/partners.h"
@@ -28,6 +29,10 @@ constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participan
 constexpr uint32_t kMostClusters = 8;       // for a tree in each, likewise ...
 constexpr uint32_t kLeastCluster = 16;      // ... participants, in the mean
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
+// Tries for the shares of a spread, where there is time: more are not always better, since what they make better leaves
+// out the merges.
+constexpr uint32_t kShareTries[] = {0, 400, 1600, 12800};
+constexpr uint32_t kMostSharedMoved = 64;  // participants, for other partners as well
 
 // Of few clusters that are large, where a tree in each pays.
 bool is_of_large_clusters(const Costs& costs, Arena& arena) {
@@ -105,29 +110,53 @@ int cheapest(Arena& arena, Wanted wanted, Make make, Seen seen, Choice* out) {
 }
 
 // Takes the place of *best if the exchange with other partners is cheaper.
-int try_partners(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
+int try_partners(const Choice& plain, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
   char* const start = arena.mark();
   auto* place = arena.make<uint16_t>(costs.n);
-  Choice plain, moved;
-  plain.pattern = pattern;
-  int error = place ? build(pattern, Operation::kBarrier, -1, costs, arena, &plain, effort) : -ENOMEM;
-  if (!error) error = search_partners(plain.schedule, costs, effort, arena, place, &moved.predicted);
+  Choice moved = plain;
+  int error = place ? search_partners(plain.schedule, costs, effort, arena, place, &moved.predicted) : -ENOMEM;
   if (error || moved.predicted >= best->predicted) {
     arena.rewind(start);
     return error;
   }
-  if (int failed = move_participants(plain.schedule, place, arena, &moved.schedule)) {
+  auto* const messages = arena.make<Message>(plain.exchange.count);
+  error = messages ? move_participants(plain.schedule, place, arena, &moved.schedule) : -ENOMEM;
+  if (error) {
     arena.rewind(start);
-    return failed;
+    return error;
   }
-  moved.pattern = pattern;
   moved.partners = true;
-  moved.exchange = plain.exchange;
+  moved.exchange.messages = messages;
   for (uint32_t m = 0; m < moved.exchange.count; ++m) {
-    Message& message = moved.exchange.messages[m];
-    message = {message.round, place[message.from], place[message.to]};
+    const Message& message = plain.exchange.messages[m];
+    messages[m] = {message.round, place[message.from], place[message.to]};
   }
   *best = moved;
+  return 0;
+}
+
+// Likewise if the spread with other shares is cheaper, as it is or with other partners too.
+int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
+  Choice cheapest;
+  for (const uint32_t tries : kShareTries) {
+    if (tries > effort.moves || effort.limits.exceeded()) break;
+    char* const start = arena.mark();
+    Choice shared;
+    shared.pattern = pattern;
+    shared.partners = true;
+    int error = spread_with(costs, pattern.argument, tries, arena, &shared.exchange);
+    if (!error) error = barrier_schedule(shared.exchange, arena, &shared.schedule, &costs);
+    if (!error) error = price_schedule(shared.schedule, costs, arena, &shared.predicted);
+    if (error) return error;
+    if (cheapest.pattern.info && shared.predicted >= cheapest.predicted) {
+      arena.rewind(start);
+      continue;
+    }
+    cheapest = shared;
+    if (shared.predicted < best->predicted) *best = shared;
+    if (costs.n > kMostSharedMoved) continue;
+    if (int failed = try_partners(shared, costs, effort, arena, best)) return failed;
+  }
   return 0;
 }
 
@@ -153,8 +182,15 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
         if (visitor) visitor->call(visitor->context, candidate);
       },
       &best);
-  for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i)
-    error = try_partners(exchanges.pattern[i], costs, effort, arena, &best);
+  bool shared = false;  // the cheapest spread's shares are enough
+  for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i) {
+    Choice plain;
+    error = build(exchanges.pattern[i], Operation::kBarrier, -1, costs, arena, &plain, effort);
+    if (!error) error = try_partners(plain, costs, effort, arena, &best);
+    if (error || shared || plain.pattern.info->exchange != spread_exchange) continue;
+    shared = true;
+    error = try_shares(plain.pattern, costs, effort, arena, &best);
+  }
   if (error)
     arena.rewind(start);
   else

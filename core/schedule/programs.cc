@@ -32,6 +32,17 @@ bool in_range(const Schedule& schedule, uint16_t* who) {
 
 constexpr uint64_t channel(uint64_t end) { return end >> 32; }  // sender and receiver
 
+// By the 16 bits from `shift` on, numbers below n; equal ones stay in their order. `begin` [n + 1] and `sorted` [count]
+// are scratch.
+void sort_by(uint64_t* ends, uint32_t count, uint32_t shift, uint32_t n, uint32_t* begin, uint64_t* sorted) {
+  const auto number = [shift](uint64_t end) { return end >> shift & 0xffff; };
+  std::fill_n(begin, n + 1, 0u);
+  for (uint32_t k = 0; k < count; ++k) ++begin[number(ends[k]) + 1];
+  for (uint32_t i = 1; i < n; ++i) begin[i] += begin[i - 1];
+  for (uint32_t k = 0; k < count; ++k) sorted[begin[number(ends[k])]++] = ends[k];
+  std::copy_n(sorted, count, ends);
+}
+
 }  // namespace
 
 int Programs::match(const Schedule& of, Arena& arena, uint16_t* who) {
@@ -48,11 +59,17 @@ int Programs::match(const Schedule& of, Arena& arena, uint16_t* who) {
   ready = arena.make<uint16_t>(of.n);
   char* const scratch = arena.mark();
   uint64_t* const ends = arena.make<uint64_t>(slots);
-  if (!partner || !step || !sent || !at || !missing || !ready || !ends) return -ENOMEM;
+  uint64_t* const sorted = arena.make<uint64_t>(slots);
+  uint32_t* const begin = arena.make<uint32_t>(of.n + 1);
+  if (!partner || !step || !sent || !at || !missing || !ready || !ends || !sorted || !begin) return -ENOMEM;
 
   // receiver | sender | slot: sorted, the ends of one channel stand together in program order. Signals from the front,
-  // waits from the back.
-  uint32_t signals = 0, waits = slots;
+  // waits behind them.
+  uint32_t signals = 0, waits = 0;
+  for (uint32_t s = 0; s < steps; ++s)
+    if (of.steps[s].kind == StepKind::kSignal) signals += of.steps[s].count;
+  waits = signals;
+  uint32_t told = 0;
   for (uint16_t i = 0; i < of.n; ++i) {
     for (uint32_t s = of.begin[i]; s < of.begin[i + 1]; ++s) {
       for (uint32_t slot = of.steps[s].first; slot < of.steps[s].first + of.steps[s].count; ++slot) {
@@ -60,12 +77,15 @@ int Programs::match(const Schedule& of, Arena& arena, uint16_t* who) {
         partner[slot] = kNoSlot;
         const bool is_signal = of.steps[s].kind == StepKind::kSignal;
         const uint64_t from = is_signal ? i : of.peers[slot], to = is_signal ? of.peers[slot] : i;
-        ends[is_signal ? signals++ : --waits] = to << 48 | from << 32 | slot;
+        ends[is_signal ? told++ : waits++] = to << 48 | from << 32 | slot;
       }
     }
   }
-  std::sort(ends, ends + signals);
-  std::sort(ends + signals, ends + slots);
+  // Programs come by participant, so signals are in the order of senders and need that of receivers; waits, in the
+  // order of receivers, need that of senders first.
+  sort_by(ends, signals, 48, of.n, begin, sorted);
+  sort_by(ends + signals, slots - signals, 32, of.n, begin, sorted);
+  sort_by(ends + signals, slots - signals, 48, of.n, begin, sorted);
   for (uint32_t s = 0, w = signals; s < signals && w < slots;) {
     if (channel(ends[s]) < channel(ends[w])) {
       ++s;

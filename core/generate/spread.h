@@ -1,0 +1,12 @@
+// The exchange of spread.cc, with more time for its shares.
+#pragma once
+
+#include "generate/exchange.h"
+
+namespace smelt {
+
+// As spread_exchange (patterns.h), which has a few tries for who deals with whom (shares.h). A try takes some 3
+// microseconds. The same messages for everybody. 0, -EINVAL, -ENOMEM.
+int spread_with(const Costs& costs, uint32_t arg, uint32_t tries, Arena& arena, Exchange* out);
+
+}  // namespace smelt
