@@ -145,8 +145,8 @@ static inline bool coll_smelt_is_exact(int index, const struct ompi_datatype_t *
 }
 
 /* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
- * NaN, depends on which operand comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only as
- * far as its vectors reach. */
+ * NaN, depends on which operand comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only with
+ * two operands and as far as its vectors reach. */
 static inline bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
   if (!coll_smelt_are_predefined(op, type) || !coll_smelt_is_exact(ompi_op_ddt_map[type->id], type)) return false;
   switch (op->op_type) {
@@ -194,6 +194,15 @@ __attribute__((noinline, unused)) static int coll_smelt_fold_open(coll_smelt_fol
   else
     fold->fold.into_right = coll_smelt_gapless_into_right;
   return OMPI_SUCCESS;
+}
+
+/* right = left op right, by the function that a group would take: with two operands Open MPI's op/avx saturates sums of
+ * single bytes, and of two NaNs another may be kept. */
+static inline void coll_smelt_combine(const smelt_fold *fold, const void *left, void *right, size_t elements) {
+  if (fold->into_third)
+    fold->into_third(fold->context, left, right, right, elements);
+  else
+    fold->into_right(fold->context, left, right, elements);
 }
 
 static inline void coll_smelt_fold_close(coll_smelt_fold *fold) {

@@ -45,22 +45,15 @@ bool coll_smelt_is_first_reduction(coll_smelt_module *module, smelt_collective w
 
 static char *operands_of(char *all, size_t bytes, int rank) { return all + bytes * (size_t)rank; }
 
-/* right = left op right, by the function that a group would take: of two NaNs another may keep another one. */
-static void combine_two(const coll_smelt_fold *fold, const char *left, char *right, size_t count) {
-  if (fold->fold.into_third)
-    fold->fold.into_third(fold->fold.context, left, right, right, count);
-  else
-    fold->fold.into_right(fold->fold.context, left, right, count);
-}
-
 /* From the right, each partial result in the place of its last operands; at the end all of it is in the last rank's. */
 static void combine(const coll_smelt_fold *fold, char *all, size_t bytes, size_t count, int n) {
   const int last_block = (n - 1) / kBlock;
   for (int block = last_block; block >= 0; --block) {
     const int first = block * kBlock, last = block == last_block ? n - 1 : first + kBlock - 1;
     char *const right = operands_of(all, bytes, last);
-    for (int rank = last - 1; rank >= first; --rank) combine_two(fold, operands_of(all, bytes, rank), right, count);
-    if (block != last_block) combine_two(fold, right, operands_of(all, bytes, n - 1), count);
+    for (int rank = last - 1; rank >= first; --rank)
+      coll_smelt_combine(&fold->fold, operands_of(all, bytes, rank), right, count);
+    if (block != last_block) coll_smelt_combine(&fold->fold, right, operands_of(all, bytes, n - 1), count);
   }
 }
 

@@ -146,7 +146,7 @@ static char *combine(const coll_smelt_crossing *c, char *all, size_t bytes, size
   const smelt_fold *fold = &c->terms->fold.fold;
   char *const result = last_of_all(c, all, bytes);
   for (int node = c->nodes->nodes - 2; node >= 0 && elements > 0; --node)
-    fold->into_right(fold->context, all + bytes * (size_t)node, result, elements);
+    coll_smelt_combine(fold, all + bytes * (size_t)node, result, elements);
   return result;
 }
 

@@ -3,6 +3,8 @@
 // other bits:
 //   - every rank has the same bits, and every repetition, reduce to every root, and the blocks of reduce_scatter;
 //   - element k of a long vector has the bits of an allreduce of that element alone;
+//   - sums of single bytes wrap at every length: Open MPI's op/avx saturates them from 16 elements on, but for its form
+//     with three operands;
 //   - with --order, the bits are those of  B_0 + (B_1 + ...),  B_j = a_16j + (a_16j+1 + ... a_16j+15), and a
 //     scan's those of  (a_0 + a_1) + a_2 ...
 // Prints a checksum of everything, which must not change with settings or binding.
@@ -128,10 +130,41 @@ static void one_kind(const number_kind *kind, int order) {
   free(singles);
 }
 
+static void expect_bytes(const char *what, int count, const uint8_t *got, int operands) {
+  const uint8_t wanted = (uint8_t)(200 * operands);
+  for (int k = 0; k < count; ++k)
+    if (got[k] != wanted) fail("%s of %d bytes: element %d is %d instead of %d", what, count, k, got[k], wanted);
+}
+
+static void single_bytes(int count) {
+  const size_t all = (size_t)count * (size_t)world_size;
+  uint8_t *in = malloc(all), *out = malloc((size_t)count);
+  memset(in, 200, all);
+  MPI_Allreduce(in, out, count, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD);
+  expect_bytes("allreduce", count, out, world_size);
+  for (int k = 0; k < count; ++k) out[k] = 200;
+  MPI_Allreduce(MPI_IN_PLACE, out, count, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD);
+  expect_bytes("allreduce in place", count, out, world_size);
+  for (int root = 0; root < world_size; ++root) {
+    MPI_Reduce(in, out, count, MPI_UINT8_T, MPI_SUM, root, MPI_COMM_WORLD);
+    if (world_rank == root) expect_bytes("reduce", count, out, world_size);
+  }
+  MPI_Reduce_scatter_block(in, out, count, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD);
+  expect_bytes("reduce_scatter_block", count, out, world_size);
+  MPI_Scan(in, out, count, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD);
+  expect_bytes("scan", count, out, world_rank + 1);
+  MPI_Exscan(in, out, count, MPI_UINT8_T, MPI_SUM, MPI_COMM_WORLD);
+  if (world_rank > 0) expect_bytes("exscan", count, out, world_rank);
+  free(in);
+  free(out);
+}
+
 int main(int argc, char **argv) {
   start(&argc, &argv);
   const number_kind kinds[] = {{"MPI_DOUBLE", MPI_DOUBLE, 8}, {"MPI_FLOAT", MPI_FLOAT, 4}};
   for (int i = 0; i < 2; ++i) one_kind(&kinds[i], has_argument(argc, argv, "--order"));
+  const int counts[] = {1, 15, 100, 5000, 300000};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) single_bytes(counts[i]);
   if (world_rank == 0) printf("checksum %016llx\n", (unsigned long long)checksum);
   return finish();
 }
