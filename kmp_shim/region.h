@@ -193,6 +193,8 @@ void take_yields();
 // 3: a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
+// 1: __kmpc_end_single would do nothing in libomp, and does not go there.
+extern uint8_t smelt_kmp_ends_singles __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
 // Tells libomp of a num_threads clause that was only noted. The process has one runtime, and the calling thread's team
 // is not parked.
