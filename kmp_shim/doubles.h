@@ -24,6 +24,7 @@ struct alignas(kLineBytes) InnerTeam : HotRecord {
   // Of the thread, in the region around: written by it before an order.
   Icvs icvs;
   int32_t place;
+  uint32_t renewal;
   std::atomic<uint32_t> order;
 
   alignas(kLineBytes) void* kept[kArguments];

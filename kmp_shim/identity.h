@@ -60,6 +60,7 @@ class OwnBlock {
 
   // False: it is not of the size that is known.
   bool find();
+  bool is_found() const { return block_; }
   Image image() const { return {{block_[0], block_[1]}}; }
   void wear(const Image& image) const {
     block_[0] = image.word[0];

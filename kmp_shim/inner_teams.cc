@@ -24,6 +24,9 @@ bool is_around(const RegionRecord* region) { return doubles.around.load(std::mem
 constexpr uint32_t kNone = 0, kBeingMade = 1, kThere = 2, kNever = 3;
 std::atomic<uint32_t> state{kNone};
 
+// How often the program has said how long threads wait. Relaxed: a number.
+std::atomic<uint32_t> renewals{0};
+
 constinit thread_local OwnBlock block;                  // of the calling thread
 constinit thread_local OwnBlock::Image own_image{};     // its own, inside an inner region
 constinit thread_local InnerTeam* inside_of = nullptr;  // in whose region the calling thread is
@@ -66,6 +69,7 @@ bool start(InnerTeam& team, Region& region, uint32_t size) {
   team.team = &team_for(region, size, headcount.crowded(), false);
   prepare_meeting(team, region, size, kInnerLevel);
   team.canary = nullptr;  // others of the team around may be at work meanwhile
+  team.renewal = renewals.load(std::memory_order_relaxed);
   team.policy = wait_policy(team.team->crowded, size);
   team.icvs = icvs_now();
   team.place = place_now();
@@ -136,6 +140,9 @@ void run_region(InnerTeam& team, const RegionCall& call) {
   team.inside = false;
 }
 
+// May threads be at different places? Where nobody binds them, libomp has one.
+bool has_places() { return !smelt_real_omp_get_num_places || REAL(omp_get_num_places)() > 1; }
+
 // Are the settings and the place of the calling thread those of its double?
 bool is_like(const InnerTeam& team) { return icvs_now() == team.icvs && place_now() == team.place; }
 
@@ -148,6 +155,7 @@ bool are_few(uint32_t around, uint32_t inner) {
 
 // Why the kept team cannot run a region of so many threads; nullptr: it can.
 const char* misfit(const InnerTeam& team, uint32_t request) {
+  if (team.renewal != renewals.load(std::memory_order_relaxed)) return "a setting was changed";
   if (smelt_openmp_several) return "another OpenMP runtime is in the process";
   if (request != team.size) return "another team size";
   // Relaxed: the join has ordered what was done inside the last region.
@@ -177,12 +185,17 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t request) {
   // Acquire: with all that is there.
   if (state.load(std::memory_order_acquire) != kThere) {
     const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-    if (at.thread != 0 || region.repeats < region.regions_before_hot) return false;
-    if (!are_few(size, request)) return false;
+    // The doubles are put where the master of the team around is bound, and it knows where that is.
+    if (at.thread != 0 && has_places()) return false;
+    if (region.repeats < region.regions_before_hot || !are_few(size, request)) return false;
+    if (os::address_space_is_limited() || why_not_kept()) {
+      put_off(region, false);
+      return false;
+    }
     uint32_t none = kNone;
     if (!state.compare_exchange_strong(none, kBeingMade, std::memory_order_acquire, std::memory_order_relaxed))
       return false;
-    const bool made = !os::address_space_is_limited() && !why_not_kept() && make_doubles(at, size);
+    const bool made = make_doubles(at, size);
     if (made) say_kept(true);
     state.store(made ? kThere : kNever, std::memory_order_release);
     if (!made) return false;
@@ -190,7 +203,7 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t request) {
   if (!is_around(at.region) || at.thread >= doubles.size) return false;
   InnerTeam& team = doubles.teams[at.thread];
   if (team.active && team.region != &region) return false;
-  if (!block.find()) return false;
+  if (!block.is_found() && !block.find()) return false;
   if (team.active)
     if (const char* const why = misfit(team, request)) end_noted(team, why);
   if (!team.active) {
@@ -212,6 +225,8 @@ void spoil_kept() {
 }
 
 void set_inside_of(InnerTeam* team) { inside_of = team; }
+
+void renew_kept() { renewals.fetch_add(1, std::memory_order_relaxed); }
 
 bool owns_doubles() {
   // Acquire: with all that is there.

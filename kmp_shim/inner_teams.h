@@ -24,7 +24,8 @@
 //   - its settings and its place are the double's; they are compared at every region
 //   - no clause came by that libomp has been told of, or that says where threads are bound
 //   - what keeps hot teams away (why_not_kept) is not there
-//   - it is the first team around that wanted inner teams, of that size, in this process
+//   - it is the first team around that wanted inner teams, of that size, in this process; where threads are bound, from
+//     the first region on that its master opens
 // All else is libomp's as before. An inner team ends, and may be started anew, when another size is asked for, when a
 // setting is changed inside or differs, or when a task there has had dependences. The doubles go when their process or
 // the master of the team around ends, and before libomp is paused.
@@ -63,6 +64,9 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t request);
 
 // A thread inside an inner region has changed a setting, or made a task with dependences.
 void spoil_kept();
+
+// The program has said how long threads wait: teams are made anew.
+void renew_kept();
 
 // Is the calling thread the master of the team around?
 bool owns_doubles();

@@ -59,6 +59,40 @@ static void answers(void) {
   }
 }
 
+// Regions that one thread opens, the last one, while the others wait or are done.
+static void one(void) {
+  for (int i = 0; i < 6; ++i) {
+#pragma omp parallel num_threads(kOuter)
+    {
+      const int me = omp_get_thread_num();
+      for (int r = 0; r < kRounds; ++r) {
+        if (me == kOuter - 1) inner(me, 2);
+        check_outer(me);
+        if (i % 2) {
+#pragma omp barrier
+        }
+      }
+    }
+  }
+}
+
+// How long threads wait is said now and then, around, inside and in the serial part.
+static void blocktime(void) {
+  for (int i = 0; i < 6; ++i) {
+    kmp_set_blocktime(i % 2 ? 0 : 10);
+#pragma omp parallel num_threads(kOuter)
+    {
+      const int me = omp_get_thread_num();
+      for (int r = 0; r < kRounds; ++r) {
+        inner(me, 2);
+        if (r == 10) kmp_set_blocktime(5);
+#pragma omp parallel num_threads(2)
+        if (r == 20) kmp_set_blocktime(omp_get_thread_num());
+      }
+    }
+  }
+}
+
 // Every other size, regions of one, and more threads around than inner regions were made for.
 static void sizes(void) {
   for (int i = 0; i < 6; ++i) {
@@ -430,10 +464,10 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"answers", answers},   {"sizes", sizes},   {"constructs", constructs}, {"around", around},
-               {"settings", settings}, {"values", values}, {"own", own_values},        {"locks", locks},
-               {"rounding", rounding}, {"depend", depend}, {"places", places},         {"masters", masters},
-               {"children", children}, {"pauses", pauses}};
+  } cases[] = {{"answers", answers},       {"one", one},         {"blocktime", blocktime}, {"sizes", sizes},
+               {"constructs", constructs}, {"around", around},   {"settings", settings},   {"values", values},
+               {"own", own_values},        {"locks", locks},     {"rounding", rounding},   {"depend", depend},
+               {"places", places},         {"masters", masters}, {"children", children},   {"pauses", pauses}};
   CHECK(argc > 1);
   omp_set_dynamic(0);
   omp_set_max_active_levels(2);

@@ -10,7 +10,7 @@ shim=$1 control=$2 programs=$3 which=${4-}
 
 under="SMELT_VERBOSE=2 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
 kept='CPUs .*: kept, fork and join '
-cases="answers sizes constructs around settings values own locks rounding depend places masters children pauses"
+cases="answers blocktime sizes constructs around settings values own locks rounding depend places masters children pauses"
 
 # kept_case NAME PROGRAM VARIABLES... -- CASE...   is right, and has kept teams
 kept_case() {
@@ -45,6 +45,11 @@ for what in $cases; do
   kept_case "bound apart" kept OMP_PROC_BIND=spread,close OMP_PLACES=threads SMELT_CPUS=64 -- "$what"
   kept_case "asleep" kept SMELT_WAIT=sleep SMELT_CPUS=64 -- "$what"
   kept_case "more threads than CPUs" kept SMELT_CPUS=2 -- "$what"
+done
+kept_case "as it is" kept SMELT_CPUS=64 -- one
+kept_case "more threads than CPUs" kept SMELT_CPUS=2 -- one
+for what in answers constructs sizes; do
+  kept_case "libomp keeps inner threads, too" kept KMP_HOT_TEAMS_MAX_LEVEL=2 SMELT_CPUS=64 -- $what
 done
 for how in serial around inside; do kept_case "the end, $how" kept SMELT_CPUS=64 -- ends $how; done
 kept_case "values found by number" kept_cached SMELT_CPUS=64 -- own
