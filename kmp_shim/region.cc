@@ -200,7 +200,10 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
 bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
   return note.function == function && note.request == request && note.generation == region.generation &&
          region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
-         (!region.nested || (region.counted == block.size - 1 && REAL(omp_get_level)() == block.level - 1));
+         (!region.nested || region.counted == block.size - 1) &&
+         // Of the outermost, too: it may have been inside one of one thread last time. A position that is taken by that
+         // level would be taken inside a region that we do not serve.
+         REAL(omp_get_level)() == block.level - 1;
 }
 
 // Hands the arguments over; they are the same as the last time in most loops of programs.

@@ -398,6 +398,70 @@ static void* whole_life(void* unused) {
   return NULL;
 }
 
+// A region of what a number says, at any level; answers with a sum that follows from the number.
+static long part(unsigned seed, int level, int most) {
+  long sum = 0;
+  const int threads = 1 + (int)(hash(seed, 1) % 3);
+  const int tasks = hash(seed, 2) % 4 == 0 ? 3 : 0, dynamic = hash(seed, 3) % 3 == 0, single = hash(seed, 4) % 3 == 0;
+  const int chunk = hash(seed, 5) % 5 == 0 ? 20 + (int)(seed % 7) : 0, inside = level < most ? 1 + (int)(seed % 4) : 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+  {
+    CHECK(omp_get_level() == level && omp_get_num_threads() == threads && omp_get_thread_num() < threads);
+    const int before = chunk_now();
+    int copied = -1;
+    if (single) {
+#pragma omp single copyprivate(copied)
+      copied = threads;
+      sum += copied;
+    }
+    if (dynamic) {
+#pragma omp for schedule(dynamic, 2)
+      for (int i = 0; i < 12; ++i) sum += i;
+    }
+    long made = 0;
+    for (int i = 0; i < tasks; ++i) {
+#pragma omp task shared(made)
+      __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    }
+    if (tasks != 0 && hash(seed, 6) % 2) {
+#pragma omp taskwait
+      sum += made;
+    } else if (tasks != 0) {
+#pragma omp barrier
+      sum += made;
+    }
+    if (chunk != 0) omp_set_schedule(omp_sched_dynamic, chunk);
+    for (int i = 0; i < inside; ++i) {
+      sum += part(hash(seed, 10 + (unsigned)(i % 2)), level + 1, most);
+      CHECK(omp_get_level() == level && chunk_now() == (chunk != 0 ? chunk : before));
+#pragma omp barrier
+    }
+  }
+  return sum;
+}
+
+static long part_alone(unsigned seed, int level, int most) {
+  long sum = 0;
+  const int threads = 1 + (int)(hash(seed, 1) % 3), inside = level < most ? 1 + (int)(seed % 4) : 0;
+  if (hash(seed, 4) % 3 == 0) sum += threads * threads;
+  if (hash(seed, 3) % 3 == 0) sum += 66;
+  if (hash(seed, 2) % 4 == 0) sum += 3 * threads;
+  for (int i = 0; i < inside; ++i) sum += threads * part_alone(hash(seed, 10 + (unsigned)(i % 2)), level + 1, most);
+  return sum;
+}
+
+static unsigned first_seed = 1, seeds = 60;
+
+static void random_regions(void) {
+  omp_set_max_active_levels(3);
+  for (unsigned seed = first_seed; seed < first_seed + seeds; ++seed) {
+    const unsigned number = hash(seed, 0);
+    const int most = 2 + (int)(seed % 2);
+    const long expected = part_alone(number, 1, most);
+    for (int i = 0; i < 4; ++i) CHECK(part(number, 1, most) == expected);
+  }
+}
+
 // Threads that have such regions and end, one after the other and at the same time.
 static void masters(void) {
   pthread_t threads[3];
@@ -467,8 +531,11 @@ int main(int argc, char** argv) {
   } cases[] = {{"answers", answers},       {"one", one},         {"blocktime", blocktime}, {"sizes", sizes},
                {"constructs", constructs}, {"around", around},   {"settings", settings},   {"values", values},
                {"own", own_values},        {"locks", locks},     {"rounding", rounding},   {"depend", depend},
-               {"places", places},         {"masters", masters}, {"children", children},   {"pauses", pauses}};
+               {"places", places},         {"masters", masters}, {"children", children},   {"pauses", pauses},
+               {"random", random_regions}};
   CHECK(argc > 1);
+  if (argc > 2) first_seed = (unsigned)atoi(argv[2]);
+  if (argc > 3) seeds = (unsigned)atoi(argv[3]);
   omp_set_dynamic(0);
   omp_set_max_active_levels(2);
   if (strcmp(argv[1], "ends") == 0 && argc > 2) ends(argv[2]);

@@ -10,7 +10,7 @@ shim=$1 control=$2 programs=$3 which=${4-}
 
 under="SMELT_VERBOSE=2 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
 kept='CPUs .*: kept, fork and join '
-cases="answers blocktime sizes constructs around settings values own locks rounding depend places masters children pauses"
+cases="answers blocktime sizes constructs around settings values own locks rounding depend places masters children pauses random"
 
 # kept_case NAME PROGRAM VARIABLES... -- CASE...   is right, and has kept teams
 kept_case() {
