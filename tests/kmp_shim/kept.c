@@ -398,8 +398,8 @@ static void* whole_life(void* unused) {
   return NULL;
 }
 
-// A region of what a number says, at any level; answers with a sum that follows from the number. Without tasks: libomp 14
-// by itself crashes now and then where such regions make some.
+// A region of what a number says, at any level; answers with a sum that follows from the number. Without tasks: libomp
+// 14 by itself crashes now and then where such regions make some.
 static long part(unsigned seed, int level, int most) {
   long sum = 0;
   const int threads = 1 + (int)(hash(seed, 1) % 3);
