@@ -380,6 +380,17 @@ smelt_kmp_detours:
         ldr     w1, [x16, #4]
         GO_ON   __kmpc_serialized_parallel
 
+        // The end of a single's block, of which libomp has nothing to note (real.cc).
+        STUB    __kmpc_end_single
+        adrp    x16, smelt_kmp_ends_singles
+        ldrb    w16, [x16, :lo12:smelt_kmp_ends_singles]
+        cbz     w16, 1f
+        adrp    x16, smelt_openmp_several
+        ldrb    w16, [x16, :lo12:smelt_openmp_several]
+        cbnz    w16, 2f
+        ret
+        GO_ON   __kmpc_end_single
+
         // HandedOn: .pushed. What is not positive counts as no clause.
         STUB    __kmpc_push_num_threads
         mrs     x16, tpidr_el0

@@ -316,6 +316,15 @@ smelt_kmp_detours:
         movl    %fs:4(%r11), %esi
         GO_ON   __kmpc_serialized_parallel
 
+        // The end of a single's block, of which libomp has nothing to note (real.cc).
+        STUB    __kmpc_end_single
+        cmpb    $0, smelt_kmp_ends_singles(%rip)
+        je      1f
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     2f
+        ret
+        GO_ON   __kmpc_end_single
+
         // HandedOn: .pushed. What is not positive counts as no clause.
         STUB    __kmpc_push_num_threads
         movq    smelt_kmp_handed_on@gottpoff(%rip), %r11

@@ -78,6 +78,13 @@ void start_late() {
   headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
 }
 
+// At the end of a single's block libomp tells an OMPT tool, a profiler (ITT: Intel's), its consistency check or its
+// statistics, and does nothing else. Beside the first and the third the shim steps aside. A libomp that is built for
+// statistics has more of a thread's own storage than the one that is known.
+bool notes_no_ends() {
+  return !environment("INTEL_LIBITTNOTIFY64") && !environment("INTEL_LIBITTNOTIFY32") && OwnBlock{}.find();
+}
+
 // In place of a missing function: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
 int do_nothing() { return 0; }
 
@@ -90,11 +97,13 @@ pthread_once_t late = PTHREAD_ONCE_INIT;
 extern "C" {
 
 uint8_t smelt_kmp_aside = 0;
+uint8_t smelt_kmp_ends_singles = 0;
 
 void smelt_kmp_look() {
   using namespace smelt::kmp;
   if (smelt::openmp::active()) pthread_once(&late, start_late);
   const bool aside = !smelt::openmp::active() && smelt_real___kmpc_fork_call;
+  if (!aside && notes_no_ends()) __atomic_store_n(&smelt_kmp_ends_singles, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&smelt_kmp_aside, uint8_t(aside ? 1 : 2), __ATOMIC_RELAXED);  // the same in all threads
 }
 

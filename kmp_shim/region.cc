@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "hot_team.h"
+#include "inner_teams.h"
 #include "openmp/at_exit.h"
 #include "openmp/counters.h"
 #include "policy/thresholds.h"
@@ -33,7 +34,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
 // more.
 void end_thread(void* first) {
-  if (!end_hot_with_thread()) return;
+  if (!end_hot_with_thread() || !end_doubles() || has_kept()) return;
   outermost = nullptr;
   next_region = nullptr;
   smelt_kmp_handed_on = HandedOn{};
@@ -64,6 +65,7 @@ void after_fork_in_child() {
   for (Region* region = outermost; region; region = region->deeper) {
     forget_loops_of(*region);
     if (region->nested) region->counted = 0;
+    region->kept = false;
   }
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -198,7 +200,10 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
 bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
   return note.function == function && note.request == request && note.generation == region.generation &&
          region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
-         (!region.nested || (region.counted == block.size - 1 && REAL(omp_get_level)() == block.level - 1));
+         (!region.nested || region.counted == block.size - 1) &&
+         // Of the outermost, too: it may have been inside one of one thread last time. A position that is taken by that
+         // level would be taken inside a region that we do not serve.
+         REAL(omp_get_level)() == block.level - 1;
 }
 
 // Hands the arguments over; they are the same as the last time in most loops of programs.
@@ -216,6 +221,22 @@ void keep_arguments(Block& block, const RegionCall& call) {
 uint32_t request_now() {
   const uint32_t pushed = smelt_kmp_handed_on.pushed;
   return pushed ? pushed : static_cast<uint32_t>(REAL(omp_get_max_threads)());
+}
+
+// May no further level be active, so that a region will have one thread?
+bool is_innermost() { return REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)(); }
+
+// The same inside a region, where it may be one because no further level may be active. What was the reason last time
+// is asked first: the number of levels takes longer.
+uint32_t request_inside() {
+  thread_local bool one_by_request = false;
+  uint32_t request = one_by_request ? request_now() : 0;
+  one_by_request = request == 1;
+  if (one_by_request) return 1;
+  if (is_innermost()) return 1;
+  if (request == 0) request = request_now();
+  one_by_request = request == 1;
+  return request;
 }
 
 // One more region of so many is opened: how often in a row was it as many?
@@ -249,9 +270,6 @@ void take_back() {
   note.idle = 0;
   if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
 }
-
-// May no further level be active, so that a region will have one thread?
-bool is_innermost() { return REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)(); }
 
 // Runs the region as it is, and has the stub do so from now on.
 void run_untold(size_t index, const RegionCall& call) {
@@ -333,8 +351,7 @@ void enter(const RegionCall& call) {
       here.last = nullptr;
   }
   if (!here.regions && !(outermost = new_region())) return fork(call);
-  const bool innermost = inner && is_innermost();
-  const uint32_t request = innermost ? 1 : request_now();
+  const uint32_t request = inner ? request_inside() : request_now();
   // With several runtimes the stub has told libomp.
   if (request == 1 && (!here.pushed || (only_noted && !smelt_openmp_several))) {
     here.pushed = here.clause = 0;
@@ -344,10 +361,13 @@ void enter(const RegionCall& call) {
   }
   if (inner && here.open == HandedOn::kOutermost)
     take_back();  // the region around it: clauses inside are told too early
-  tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
-  if (!*link && !(*link = new_region())) return fork(call);
+  if (!*link && !(*link = new_region())) {
+    tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
+    return fork(call);
+  }
   const size_t index = block_of(call.function);
   Region& region = **link;
+  const bool may_keep = inner && (only_noted || !here.pushed) && may_be_kept(region, call, request);
   next_region = &region.deeper;
   if (here.open == HandedOn::kInner) settle(region);
   ++region.entered;
@@ -355,7 +375,16 @@ void enter(const RegionCall& call) {
   const Note& note = region.notes[index];
   const bool hot = link == &outermost && may_become_hot(region, call, request);
   here.clause = 0;
-  if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
+  if (may_keep) note_request(region, request);
+  const bool kept = may_keep && run_kept(region, call, request);
+  if (!kept) tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
+  if (kept) {
+    here.pushed = 0;
+  } else if (region.kept) {
+    fork(call);  // it has barriers of libomp's
+  } else if (may_keep) {
+    run_told(region, index, call, request);
+  } else if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
   } else if (is_idle_inside(region, index, call, request)) {
     hand_on_inside(region, index, call.function, pushed);
@@ -392,6 +421,7 @@ Region** swap_next_region(Region** next) {
 }
 
 Region* outermost_region() { return outermost; }
+bool is_inside() { return next_region && next_region != &outermost; }
 
 bool take_position(Position& at) {
   const Block& block = *static_cast<const Block*>(address_in(at.word));

@@ -80,6 +80,7 @@ struct Habits {
   uint32_t learned_size = 0;     // ... and that size
   uint32_t last_request = 0;     // team size asked for ...
   uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
+  bool kept = false;             // a kept team (inner_teams.h) has this region, and numbers its episodes
 };
 
 struct Region : RegionRecord, Habits {
@@ -154,6 +155,8 @@ void end_inner();
 // Where the next region that the calling thread opens hangs: set to `next`; returned as it was.
 Region** swap_next_region(Region** next);
 Region* outermost_region();
+// Is the calling thread in a region that it has opened, other than by the stub?
+bool is_inside();
 
 // A barrier that libomp must serve, and a region was handed on: should it have been told?
 void missed_position();
@@ -193,6 +196,8 @@ void take_yields();
 // 3: a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
 extern uint8_t smelt_kmp_aside __attribute__((visibility("hidden")));
+// 1: __kmpc_end_single would do nothing in libomp, and does not go there.
+extern uint8_t smelt_kmp_ends_singles __attribute__((visibility("hidden")));
 void smelt_kmp_look() __attribute__((visibility("hidden")));
 // Tells libomp of a num_threads clause that was only noted. The process has one runtime, and the calling thread's team
 // is not parked.
