@@ -93,7 +93,9 @@ TEST(Exchanges, ForestsGatherExchangeAndRelease) {
     for (uint32_t m = 0; m < exchange.count; ++m) {
       const auto [round, from, to] = exchange.messages[m];
       ASSERT_LT(round, exchange.rounds);
-      if (m > 0) EXPECT_LE(exchange.messages[m - 1].round, round);
+      if (m > 0) {
+        EXPECT_LE(exchange.messages[m - 1].round, round);
+      }
       if (costs.node[from] == costs.node[to]) continue;
       roots.insert(from);
       first_across = std::min<uint32_t>(first_across, round);
@@ -104,13 +106,17 @@ TEST(Exchanges, ForestsGatherExchangeAndRelease) {
       const auto [round, from, to] = exchange.messages[m];
       if (costs.node[from] != costs.node[to]) continue;
       if (m < n - clusters) {
-        if (clusters > 1) EXPECT_LT(round, first_across);
+        if (clusters > 1) {
+          EXPECT_LT(round, first_across);
+        }
         EXPECT_EQ(sent[from], -1) << from;
         EXPECT_FALSE(roots.count(from));
         sent[from] = round;
         EXPECT_EQ(sent[to], -1) << to << " tells its parent before it has heard from " << from;
       } else {
-        if (clusters > 1) EXPECT_GT(round, last_across);
+        if (clusters > 1) {
+          EXPECT_GT(round, last_across);
+        }
         EXPECT_EQ(released[to], -1) << to;
         EXPECT_TRUE(released[from] >= 0 || (sent[from] < 0)) << from << " tells others before it knows";
         EXPECT_LT(released[from], int{round});
