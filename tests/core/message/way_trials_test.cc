@@ -63,8 +63,9 @@ TEST(WayTrials, ALittleFasterIsNotEnoughForSingleCopy) { EXPECT_EQ(Trials().run(
 TEST(WayTrials, WhereMessagesFollowOneAnotherTheShorterPeriodDecides) {
   EXPECT_EQ(Trials().run(kPeriod, {100, 75, 100, 100}), kPeriod - kTrial) << "20 of 200 less";
   EXPECT_EQ(Trials().run(kPeriod, {100, 75, 100, 150}), kTrial) << "the sender pays for what we have read";
-  EXPECT_EQ(Trials().run(kPeriod, {100, 60, 100, 200}), kTrial) << "... even if it were far less by itself";
-  EXPECT_EQ(Trials().run(kPeriod, {100, 60, 100, 141}), kPeriod - kTrial) << "alike: its time decides";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 60, 100, 200}), kPeriod - kTrial) << "... unless it is far less by itself";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 75, 100, 125}), kPeriod - kTrial) << "alike: its time decides";
+  EXPECT_EQ(Trials().run(kPeriod, {100, 90, 100, 110}), kTrial) << "... if it is less";
   EXPECT_EQ(Trials().run(kPeriod, {100, 75, 2000, 2000}), kTrial) << "the period is full of other things";
 }
 
