@@ -10,6 +10,7 @@ for name in $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\|\(SMELT\|OMP\)_[A-Z_]*\
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/../ompi_coll_smelt/newer_open_mpi.sh"
 mkdir "$scratch/session" "$scratch/component" && ln -s "$component" "$scratch/component/" || exit 1
 export OMPI_MCA_orte_tmpdir_base="$scratch/session" OMPI_MCA_mca_base_component_path="$scratch/component:SYSTEM_DEFAULT"
 failed=0 passed=0

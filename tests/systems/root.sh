@@ -23,7 +23,7 @@ case $kind in
   newcomer) packages="ca-certificates procps openmpi-bin" ;;
   # libpmix-dev: Open MPI's headers include PMIx's. procps: tests look for processes that are left; iproute2: for two pretended nodes.
   open-mpi) variant=essential packages="g++ meson ninja-build pkgconf libopenmpi-dev libpmix-dev openmpi-bin libhwloc-dev libfmt-dev
-    nlohmann-json3-dev libcli11-dev libgtest-dev procps iproute2" ;;
+    nlohmann-json3-dev libcli11-dev libboost-context-dev libgtest-dev procps iproute2" ;;
   build) variant=buildd packages="lintian fakeroot debhelper meson ninja-build pkgconf libhwloc-dev libfmt-dev nlohmann-json3-dev
     libcli11-dev libboost-context-dev libfabric-dev libopenmpi-dev libpmix-dev openmpi-bin doxygen bash-completion" ;;
   use) packages="gcc libc6-dev libgomp1 openmpi-bin libopenmpi-dev pkgconf"
