@@ -11,8 +11,6 @@ constinit Doubles doubles{};
 
 namespace {
 
-KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
-
 // libomp gives a thread of ours its place by its number; so many are tried, one after the other.
 constexpr uint32_t kMostTried = 256;
 
@@ -39,7 +37,7 @@ void give_order(std::atomic<uint32_t>& order, uint32_t what) {
 void inner_dock(void* data) {
   InnerTeam& team = *static_cast<InnerTeam*>(data);
   set_inside_of(&team);
-  live_in(team, *team.region, &nowhere);
+  live_in(team, *team.region);
   set_inside_of(nullptr);
 }
 

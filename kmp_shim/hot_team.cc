@@ -24,8 +24,6 @@ constinit smelt::kmp::League smelt_kmp_league;
 namespace smelt::kmp {
 namespace {
 
-KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
-
 // The process's one hot team. Its master's, but for what HotRecord says.
 struct HotTeam : HotRecord {
   Region* region;
@@ -96,7 +94,7 @@ void leave_serial() {
   count(region.counters.passed, joined - first);
   join(
       at, enter_serial, leave_serial, [&] { return hot.fork->gather(joined, &region.real_epoch); },
-      [&] { pass_real(at, &nowhere, hot.own); });
+      [&] { pass_real(at, hot.own); });
   set_float_control(control);
   at = kOutside;
   swap_next_region(link);
@@ -242,7 +240,7 @@ bool start(Region& region, uint32_t size) {
 }
 
 // A worker's life between the team's start and its end.
-[[gnu::aligned(64)]] void dock(void*) { live_in(hot, *hot.region, &nowhere); }
+[[gnu::aligned(64)]] void dock(void*) { live_in(hot, *hot.region); }
 
 // Why the parked team cannot run a region of so many threads; nullptr: it can.
 inline const char* misfit(const RegionCall& call, uint32_t request, int threads) {

@@ -13,8 +13,6 @@ constinit thread_local smelt::kmp::Identity smelt_kmp_identity;
 namespace smelt::kmp {
 namespace {
 
-KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
-
 constexpr size_t kStack = 256 << 10;  // libomp registers a thread on it, and looks at masks there
 
 // All objects' thread-local variables. The C library takes them out of a thread's stack, but for those of libraries

@@ -24,6 +24,9 @@
 
 namespace smelt::kmp {
 
+// Where a call of ours is in the program's source.
+inline KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
+
 // The calling thread's two numbers while it is in the serial part beside its parked team; else -1.
 struct Identity {
   KmpThread own = -1, serial = -1;

@@ -13,8 +13,6 @@ constinit thread_local smelt::kmp::Doubled smelt_kmp_doubled;
 namespace smelt::kmp {
 namespace {
 
-KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
-
 // So many threads for a CPU are kept at most.
 constexpr uint32_t kMostForCpu = 4;
 constexpr uint32_t kPartOfLimit = 16;  // and of threads that the process may have
@@ -130,7 +128,7 @@ void run_region(InnerTeam& team, const RegionCall& call) {
   count(region.counters.passed, joined - first);
   join(
       at, undouble_it, double_it, [&] { return team.fork->gather(joined, &region.real_epoch); },
-      [&] { pass_real(at, &nowhere, team.gtid); });
+      [&] { pass_real(at, team.gtid); });
   set_float_control(control);
   at = around;
   here.open = open;
@@ -167,7 +165,7 @@ const char* misfit(const InnerTeam& team, uint32_t request) {
 }  // namespace
 
 bool may_be_kept(const Region& region, const RegionCall& call, uint32_t request) {
-  // Relaxed: who takes it asks again.
+  // Relaxed: run_kept() asks again.
   const uint32_t now = state.load(std::memory_order_relaxed);
   if (now == kNever || request <= 1 || !region.nested || !options().kmp_hot_team || !options().nested ||
       call.argc > kArguments || smelt_kmp_handed_on.clause ||

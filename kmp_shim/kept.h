@@ -3,6 +3,7 @@
 #pragma once
 
 #include "float_control.h"
+#include "identity.h"
 #include "openmp/episodes.h"
 #include "openmp/hot_team.h"
 #include "region.h"
@@ -34,15 +35,15 @@ inline void run_function(const ForkMessage& message, KmpThread gtid, KmpThread t
 }
 
 // Passes an episode that is marked as real.
-inline void pass_real(Position& at, KmpIdent* where, KmpThread gtid) {
-  REAL(__kmpc_barrier)(where, gtid);
+inline void pass_real(Position& at, KmpThread gtid) {
+  REAL(__kmpc_barrier)(&nowhere, gtid);
   if (at.thread == 0) count(at.region->counters.real);
   step(at);
 }
 
 // A worker's life between its team's start and its end, inside a region of libomp's of that level.
-[[gnu::always_inline]] inline void live_in(HotRecord& hot, Region& region, KmpIdent* where) {
-  const KmpThread gtid = REAL(__kmpc_global_thread_num)(where);
+[[gnu::always_inline]] inline void live_in(HotRecord& hot, Region& region) {
+  const KmpThread gtid = REAL(__kmpc_global_thread_num)(&nowhere);
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   if (!come_to_meeting(hot, me, &region.cpus[me])) return;
   Position& at = position;
@@ -57,7 +58,7 @@ inline void pass_real(Position& at, KmpIdent* where, KmpThread gtid) {
         if (at.has_inner) [[unlikely]]
           end_inner();
       },
-      [&] { pass_real(at, where, gtid); });
+      [&] { pass_real(at, gtid); });
   smelt_kmp_handed_on.open = open;
   at = before;
 }

@@ -122,7 +122,7 @@ struct Search {
   }
 };
 
-// Who is told by whom instead.
+// Another sender and another receiver for the message of a pair.
 struct Change {
   uint32_t pair;
   uint16_t sends, hears;

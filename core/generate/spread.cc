@@ -141,9 +141,9 @@ struct Merge {
   }
 };
 
-// Puts the messages of each round into the order in which their senders begin it: who waits for the last first pays a
-// whole read for the second (schedule/predict.h). `ready`: when each begins the first round; on return, when the last
-// of those that it has heard of did. False: out of memory.
+// Puts the messages of each round into the order in which their senders begin it: a reader that waits for the last one
+// first pays a whole read for the second (schedule/predict.h). `ready`: when each begins the first round; on return,
+// when the last of those that it has heard of did. False: out of memory.
 bool sort_by_sender(Message* messages, uint32_t count, float* ready, uint32_t n, Arena& arena) {
   char* const scratch = arena.mark();
   auto *by_time = arena.make<uint16_t>(n), *rank = arena.make<uint16_t>(n);
@@ -182,7 +182,7 @@ int spread_with(const Costs& costs, uint32_t arg, uint32_t tries, Arena& arena, 
   const uint32_t n = costs.n;
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
-  // Who is where says how many messages there are: two merges, and between them one for every ordered pair of clusters.
+  // The clusters say how many messages there are: two merges, and between them one for every ordered pair of clusters.
   // That stays in front of the messages; what is behind those is scratch, and given back.
   Clusters clusters;
   Groups groups;

@@ -138,7 +138,7 @@ TEST(Shares, WithLittleMemoryThereAreNone) {
   }
 }
 
-// Who is late is heard last, by everybody in its cluster.
+// A late core is heard last, by everybody in its cluster.
 TEST(Spread, TheLastMergeReadsInTheOrderOfTheShares) {
   MappedArena arena(kBlockBytes);
   const Even even(12, 4);
