@@ -15,15 +15,7 @@ cases="answers settings values locks rounding places depend inner masters childr
 ends="serial one region"
 
 # hot_case NAME VARIABLES... -- CASE...   is right and hot
-hot_case() {
-  label=$1
-  shift
-  settings=
-  while [ "$1" != -- ]; do settings="$settings $1" && shift; done
-  shift
-  check_under "$label: $*" 0 "$hot" $under $settings "$programs/parked" "$@"
-  grep -qx ok "$output" || fails "$label: $* did not come to its end"
-}
+hot_case() { name=$1 && shift && right_under "$hot" "$name" parked "$@"; }
 
 if [ -n "$which" ]; then
   echo "$versions" >"$scratch/versions"

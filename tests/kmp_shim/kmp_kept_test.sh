@@ -13,15 +13,7 @@ kept='CPUs .*: kept, fork and join '
 cases="answers blocktime sizes constructs around settings values own locks rounding depend places masters children pauses random"
 
 # kept_case NAME PROGRAM VARIABLES... -- CASE...   is right, and has kept teams
-kept_case() {
-  label=$1 program=$2
-  shift 2
-  settings=
-  while [ "$1" != -- ]; do settings="$settings $1" && shift; done
-  shift
-  check_under "$label: $*" 0 "$kept" $under $settings "$programs/$program" "$@"
-  grep -qx ok "$output" || fails "$label: $* did not come to its end"
-}
+kept_case() { right_under "$kept" "$@"; }
 
 if [ -n "$which" ]; then
   echo "$versions" >"$scratch/versions"
