@@ -25,7 +25,7 @@ BUILDS = {
     'address': ('build-asan', ['-Db_sanitize=address,undefined'] + SANITISED),
     'thread': ('build-tsan', ['-Db_sanitize=thread'] + SANITISED),
 }
-PROCESSES = max(2, (os.cpu_count() or 2) // 2)  # a test has two threads or more of its own
+PROCESSES = max(3, (os.cpu_count() or 2) // 2)  # a test has two threads or more of its own, but many wait rather than work
 FIRST = ['source', *BUILDS]  # the first tier's order
 
 Test = collections.namedtuple('Test', 'sanitizer name suites part timeout targets')

@@ -81,22 +81,25 @@ every_program() {
   sizes='2 3 5' sizes_of_forms=
   if [ "$length" = --full ]; then sizes='2 3 4 5 8 10' sizes_of_forms='2 3 5'; fi
   for n in $sizes; do
-    ok "reductions, $n ranks" $n reductions "$length"
-    ok "user operations, $n ranks" $n user_operations "$length"
+    # Five ranks on two CPUs are slow: in the first tier they have only those programs in which they meet what three don't.
+    if [ "$length" = --full ] || [ $n -ne 5 ]; then
+      ok "reductions, $n ranks" $n reductions "$length"
+      ok "user operations, $n ranks" $n user_operations "$length"
+      ok "progress, $n ranks" $n progress "$length"
+      ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
+      if [ -n "$order" ]; then ok "first calls, $n ranks" $n first_calls --patience; fi
+      if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
+    fi
     ok "broadcasts, $n ranks" $n broadcasts "$length" $mixed_empty
     ok "allgathers, $n ranks" $n allgathers "$length"
     ok "alltoalls, $n ranks" $n alltoalls "$length"
     ok "neighbours, $n ranks" $n neighbours "$length"
     ok "gathers, $n ranks" $n gathers "$length"
     ok "communicators, $n ranks" $n communicators "$length"
-    ok "progress, $n ranks" $n progress "$length"
-    ok "barrier and mixed, $n ranks" $n barrier "$length" --seed $n
     ok "many collectives, $n ranks" $n many_collectives
     if [ -n "$order" ]; then ok "same bits, $n ranks" $n same_bits "$length" --order; fi
-    if [ -n "$order" ]; then ok "first calls, $n ranks" $n first_calls --patience; fi
     if [ -n "$differ" ] || [ $n -eq 2 ]; then ok "lengths that differ, $n ranks" $n lengths $differ; fi
     if [ $n -le 4 ]; then ok "spawned ranks, $n ranks" $n spawn; fi
-    if [ $n -le 5 ]; then ok "threads, $n ranks" $n threads "$length" --create; fi
     if [ $n -le 5 ]; then ok "nonblocking, $n ranks" $n nonblocking "$length" $smelt_serves; fi
     if [ $n -le 4 ]; then ok "nonblocking, threads, $n ranks" $n nonblocking "$length" --threads; fi
   done

@@ -5,6 +5,7 @@
 set -u
 component=$(realpath "$1") programs=$(realpath "$2") collectives=$(realpath "$3") smelt=$(realpath "$4") length=${5:---quick}
 for name in $(env | sed -n 's/^\(OMPI_MCA_[A-Za-z0-9_]*\|SMELT_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+. "$(dirname "$0")/../ompi_coll_smelt/newer_open_mpi.sh"
 . "$(dirname "$0")/../ompi_coll_smelt/node_namespaces.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
