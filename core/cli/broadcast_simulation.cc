@@ -3,12 +3,12 @@
 //   flat, vanilla    one flag and, up to 512 B, one buffer of the root's for all; longer messages are read where the
 //                    root has them, by everybody from the beginning to the end
 //   clwb             the same, and the root writes longer messages back to memory first
-//   dual             a flag and a buffer for each socket. The root writes twice what it writes otherwise once, the
-//                    second time into lines that the other socket's readers still hold
+//   dual             a flag and a buffer for each socket, the other socket's first. The root writes twice what it
+//                    writes otherwise once, the second time into lines that the other socket's readers still hold
 //   wait,CHUNK,...   flat. strict: all read chunk by chunk, those on the root's socket say how far they are, each by a
 //                    line of its own, and the others read a chunk after one of them has. relaxed: only every second
 //                    says so, of the first chunk only, and the others wait for nothing more
-//   opt4,CHUNK,...   dual, to 64 B; `wait`: messages of a chunk and more as wait,relaxed
+//   opt4,CHUNK,...   dual, to 64 B, the root's own socket first; `wait`: messages of a chunk and more as wait,relaxed
 //
 // The ranks begin when they leave a barrier of two levels, so the barrier is simulated (pattern relay:2), then the
 // flags (pattern line, for each socket one line or one for all), from when each rank has left.
@@ -19,12 +19,15 @@
 // Lines that are read on both sides of the boundary cost a crossing more at first. Then it matters in which order the
 // two sides read a line, since reads move it:
 //   in turn    now here, now there: everybody reads at the pace of the far ones. So they do at the beginning, having
-//              begun together; in messages that the root's own cache does not hold; and where the far side has one
-//              reader only, who shares the line with nobody there.
+//              begun together; in messages that the root's own cache does not hold; where the far side has one
+//              reader only, who shares the line with nobody there; and where the far side has begun before: the near
+//              ones catch up with it, and cannot overtake those who take from them what they read next.
 //   apart      they draw apart, and a line goes over once or twice: 0.6 of the way from the near pace to the far.
 //   ordered    the root's side has read before: it keeps its own pace, and the far ones keep theirs. Where the lead is
 //              shorter than what prefetchers run ahead, a part is read in turn all the same; half as much where each
 //              side has a flag of its own, since then the near ones have seen it earlier.
+// Who waits at each chunk (strict) has read the last one to its end before it looks, so its reads begin anew: the first
+// line of each chunk takes a whole ready read.
 // A reader who says how far it is waits until it owns the line that others poll (half a hop), and who looks finds a
 // line that is read on both sides (a ready read and a crossing).
 // The root is through when all have acknowledged.
@@ -84,7 +87,7 @@ bool parse_configuration(const std::string& text, BroadcastConfiguration* out) {
     else if (part == 0 && word == "clwb")
       made.written_back = true;
     else if (part == 0 && word == "dual")
-      made.per_socket = true;
+      made.per_socket = made.far_first = true;
     else if (part == 0 && word == "wait")
       made.ordered = true;
     else if (part == 0 && word == "opt4")
@@ -119,6 +122,7 @@ struct BroadcastSimulation::Reading {
   bool per_socket = false;         // buffers: as many readers each
   bool ordered = false;            // the far side waits, at the first chunk or (strict) at each
   bool strict = false;
+  bool far_first = false;
   double in_turn = 0;  // the part of it that is read in turn nevertheless
 };
 
@@ -133,6 +137,7 @@ double BroadcastSimulation::mean(const BroadcastConfiguration& configuration, ui
   reading.ordered =
       shared && (configuration.ordered || (configuration.ordered_if_long && !buffered && bytes >= configuration.chunk));
   reading.strict = configuration.strict;
+  reading.far_first = configuration.far_first;
   if (configuration.strict) reading.chunks = (reading.lines + reading.chunk - 1) / reading.chunk;
   if (reading.ordered && !configuration.strict && reading.chunk < reading.lines && configuration.chunk < kLead)
     reading.in_turn =
@@ -158,9 +163,9 @@ double BroadcastSimulation::crossing() const {
 double BroadcastSimulation::pace(uint32_t r) const { return ready(r) / kUnderWay + kCopyNs; }
 
 // Of a message that both sides read as they like.
-double BroadcastSimulation::crossed_pace(uint64_t lines) const {
+double BroadcastSimulation::crossed_pace(uint64_t lines, bool far_first) const {
   const double far = pace(n_ - 1), apart = pace(1) + kApart * (far - pace(1));
-  if (n_ - near_ == 1 || lines >= kOwnCache / kLine) return far;
+  if (far_first || n_ - near_ == 1 || lines >= kOwnCache / kLine) return far;
   const double together = static_cast<double>(std::min(lines, kTogether / kLine)) / static_cast<double>(lines);
   return together * far + (1 - together) * apart;
 }
@@ -176,14 +181,14 @@ void BroadcastSimulation::read_message(const Reading& reading, std::vector<doubl
     const double others = (readers - 1) * double{costs_.poller};
     const double first = (reading.crosses ? ready(farthest) + crossing() : ready(r)) + others;
     if (!reading.ordered) {
-      done[r] += first + rest * (reading.crosses ? crossed_pace(reading.lines) : pace(r));
+      done[r] += first + rest * (reading.crosses ? crossed_pace(reading.lines, reading.far_first) : pace(r));
     } else if (here) {
       const bool tells = reading.strict || r % 2 == 1;
       if (tells) told = std::min(told, done[r] + first + static_cast<double>(reading.chunk - 1) * pace(r) + tell);
       const double mine = pace(r) + reading.in_turn * (pace(farthest) - pace(r));
       done[r] += first + rest * mine + (tells ? chunks * tell : 0);
     } else {
-      done[r] = std::max(done[r], told) + chunks * look + ready(r) + others + rest * pace(r);
+      done[r] = std::max(done[r], told) + chunks * (look + ready(r)) + others + (rest + 1 - chunks) * pace(r);
     }
   }
 }

@@ -16,6 +16,7 @@ namespace smelt {
 // What a table calls "flat", "dual", "opt4,8K,wait", ...; broadcast_simulation.cc has their meaning.
 struct BroadcastConfiguration {
   bool per_socket = false;    // flags, and buffers of short messages
+  bool far_first = false;     // the other socket's flag is written before the root's own
   uint64_t buffered = 512;    // messages of up to so many bytes go through the buffer
   bool written_back = false;  // longer ones
   bool ordered = false, strict = false;
@@ -42,7 +43,7 @@ class BroadcastSimulation {
   double ready(uint32_t r) const { return costs_.ready_read[r]; }
   double crossing() const;
   double pace(uint32_t r) const;
-  double crossed_pace(uint64_t lines) const;
+  double crossed_pace(uint64_t lines, bool far_first) const;
   void read_message(const Reading& reading, std::vector<double>& done) const;
   void acknowledge(std::vector<double>& done) const;
   Schedule flags(bool per_socket);

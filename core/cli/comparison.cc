@@ -17,6 +17,57 @@ namespace {
 // Two predictions of the same value, added up in different orders.
 constexpr double kSame = 1 + 1e-6;
 
+// What a search looks at, as the rows of a comparison.
+struct Rows {
+  Comparison& out;
+  const Costs& costs;
+  Arena& arena;
+  CandidateVisitor visitor = {[](void* context, const Choice& choice) {
+                                char name[40];
+                                pattern_text(choice.pattern, name, sizeof name);
+                                static_cast<Rows*>(context)->add(name, choice);
+                              },
+                              this};
+  bool no_memory = false;
+
+  void add(const char* name, const Choice& choice) {
+    double steady = 0;
+    if (out.op == Operation::kBarrier) no_memory |= steady_price(choice.schedule, costs, arena, &steady) != 0;
+    out.patterns.push_back({name, choice.pattern.info->tree != nullptr, choice.predicted, steady});
+  }
+
+  // The price of having the same bits of floating-point sums everywhere: no pattern of the registry, it would never be
+  // chosen.
+  void add_fixed_order(int root) {
+    double least = 0;
+    for (uint32_t i = 0; i < costs.n && !no_memory; ++i) {
+      if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
+      char* const scratch = arena.mark();
+      Schedule schedule;
+      double makespan = 0;
+      no_memory |= fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 ||
+                   price_schedule(schedule, costs, arena, &makespan) != 0;
+      arena.rewind(scratch);
+      if (i == 0 || root >= 0 || makespan < least) least = makespan;
+    }
+    out.patterns.push_back({"fixed-order", false, least, 0});
+  }
+};
+
+// All but the bound and the rows.
+Comparison comparison_of(const Picture& costs, Operation op, const SearchEffort& effort) {
+  Comparison out;
+  out.machine = costs.machine;
+  out.cost_model = costs.cost_model;
+  out.unit = cost_unit_name(costs.costs.unit);
+  out.op = op;
+  out.n = costs.costs.n;
+  out.exact = op != Operation::kBarrier && out.n <= effort.most_exact;
+  return out;
+}
+
+[[noreturn]] void refuse_for_memory() { throw UserError("out of memory; name fewer CPUs with --cpus"); }
+
 }  // namespace
 
 double Comparison::best() const {
@@ -33,59 +84,35 @@ const ComparedPattern* Comparison::find(const std::string& name) const {
 
 Comparison compare_patterns(const Picture& picture, Operation op, int root, const SearchEffort& effort) {
   const Costs& costs = picture.costs;
-  Comparison out;
-  out.machine = picture.machine;
-  out.cost_model = picture.cost_model;
-  out.unit = cost_unit_name(costs.unit);
-  out.op = op;
-  out.n = costs.n;
-  out.exact = op != Operation::kBarrier && costs.n <= effort.most_exact;
+  Comparison out = comparison_of(picture, op, effort);
   MappedArena arena(2 * generation_bytes(costs.n) + 2 * exact_bytes(kMostExact));
-  if (!arena.ok()) throw UserError("out of memory; name fewer CPUs with --cpus");
+  if (!arena.ok()) refuse_for_memory();
   out.bound = price_bound(costs, op, root, arena, {0, effort.limits.stop}, effort.lines);
   if (effort.limits.stop && *effort.limits.stop) out.bound = 0;  // half a bound says little
-  struct Rows {
-    Comparison& out;
-    const Costs& costs;
-    Arena& arena;
-    bool no_memory = false;
-
-    void add(const char* name, const Choice& choice) {
-      double steady = 0;
-      if (out.op == Operation::kBarrier) no_memory |= steady_price(choice.schedule, costs, arena, &steady) != 0;
-      out.patterns.push_back({name, choice.pattern.info->tree != nullptr, choice.predicted, steady});
-    }
-  } rows{out, costs, arena};
-  const CandidateVisitor visitor{[](void* context, const Choice& choice) {
-                                   char name[40];
-                                   pattern_text(choice.pattern, name, sizeof name);
-                                   static_cast<Rows*>(context)->add(name, choice);
-                                 },
-                                 &rows};
+  Rows rows{out, costs, arena};
   Choice best;
-  const int error = choose_best(op, root, costs, arena, &best, effort, &visitor);
-  if (error != 0 && error != -EINVAL) throw UserError("out of memory; name fewer CPUs with --cpus");
-  if (op == Operation::kReduce) {
-    // The price of having the same bits of floating-point sums everywhere: no pattern of the registry, it would never
-    // be chosen.
-    double least = 0;
-    for (uint32_t i = 0; i < costs.n; ++i) {
-      if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
-      char* const scratch = arena.mark();
-      Schedule schedule;
-      double makespan = 0;
-      if (fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 ||
-          price_schedule(schedule, costs, arena, &makespan) != 0)
-        throw UserError("out of memory; name fewer CPUs with --cpus");
-      arena.rewind(scratch);
-      if (i == 0 || root >= 0 || makespan < least) least = makespan;
-    }
-    out.patterns.push_back({"fixed-order", false, least, 0});
-  }
+  const int error = choose_best(op, root, costs, arena, &best, effort, &rows.visitor);
+  if (error != 0 && error != -EINVAL) refuse_for_memory();
+  if (op == Operation::kReduce) rows.add_fixed_order(root);
   // The one that would be used: the cheapest, or an exchange with other partners that no row's name stands for.
   if (op == Operation::kBarrier && effort.moves > 0 && !error) rows.add("best", best);
-  if (rows.no_memory) throw UserError("out of memory; name fewer CPUs with --cpus");
+  if (rows.no_memory) refuse_for_memory();
   return out;
+}
+
+Picture picture_and_comparison(const MachineFile& machine, const PictureRequest& request, Comparison* out) {
+  const Picture costs = picture_costs(machine, request);
+  *out = comparison_of(costs, request.op, request.effort);
+  MappedArena arena(2 * generation_bytes(costs.costs.n));
+  if (!arena.ok()) refuse_for_memory();
+  Rows rows{*out, costs.costs, arena};
+  Picture picture = make_picture(machine, request, &rows.visitor);
+  out->bound = picture.bound;
+  if (request.op == Operation::kReduce) rows.add_fixed_order(-1);
+  if (request.op == Operation::kBarrier && request.effort.moves > 0)
+    out->patterns.push_back({"best", picture.is_tree, picture.predicted, picture.steady});
+  if (rows.no_memory) refuse_for_memory();
+  return picture;
 }
 
 double gap_of(double predicted, double bound) { return bound > 0 ? predicted / bound - 1 : 0; }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/picture_request.h"
 #include "draw/picture.h"
 #include "report/table.h"
 #include "schedule/choose.h"
@@ -34,6 +35,10 @@ struct Comparison {
 
 // `costs` as picture_costs makes it; root < 0: every pattern's own choice. Throws UserError when memory is out.
 Comparison compare_patterns(const Picture& costs, Operation op, int root, const SearchEffort& effort);
+
+// The picture of the cheapest pattern, and the comparison of all, by one search: each alone would make the same one.
+// `request` names no root and no pattern. Throws as make_picture does.
+Picture picture_and_comparison(const MachineFile& machine, const PictureRequest& request, Comparison* out);
 
 double gap_of(double predicted, double bound);  // how far above the bound, relative
 Document comparison_document(const Comparison& comparison);

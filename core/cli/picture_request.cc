@@ -145,7 +145,7 @@ Picture picture_costs(const MachineFile& machine, const PictureRequest& request)
   return p;
 }
 
-Picture make_picture(const MachineFile& machine, const PictureRequest& request) {
+Picture make_picture(const MachineFile& machine, const PictureRequest& request, const CandidateVisitor* visitor) {
   Picture p;
   p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
   const auto n = static_cast<uint32_t>(p.cpu.size());
@@ -174,7 +174,7 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request) 
   p.bound = price_bound(p.costs, request.op, root, arena, {0, stop}, lines);
   if (stop && *stop) p.bound = 0;
   Choice choice;
-  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort)
+  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort, visitor)
                    : build(named, request.op, root, p.costs, arena, &choice, request.effort);
   if (error) refuse_request(request, named, n, error);
   Verdict verdict;

@@ -31,7 +31,8 @@ std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 Picture picture_costs(const MachineFile& machine, const PictureRequest& request);
 
 // Throws UserError: unknown CPU or pattern, a pattern that cannot do the operation. The schedule has been validated.
-// Where it takes long, it says so (progress_line.h).
-Picture make_picture(const MachineFile& machine, const PictureRequest& request);
+// Where it takes long, it says so (progress_line.h). `visitor`: shown what the search for "best" looks at.
+Picture make_picture(const MachineFile& machine, const PictureRequest& request,
+                     const CandidateVisitor* visitor = nullptr);
 
 }  // namespace smelt

@@ -14,7 +14,6 @@
 #include "cli/hops.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"
-#include "cli/progress_line.h"
 #include "cli/rails.h"
 #include "cli/thresholds.h"
 #include "draw/charts.h"
@@ -276,7 +275,8 @@ std::string patterns_section(ReportSubject& subject) {
       "model's.");
   for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce}) {
     const PictureRequest request = request_of(subject, op);
-    Picture p = make_picture(machine, request);
+    Comparison comparison;
+    Picture p = picture_and_comparison(machine, request, &comparison);
     p.most_rows = kMostRows;
     const std::string name = operation_name(op);
     std::string title = name;
@@ -291,10 +291,7 @@ std::string patterns_section(ReportSubject& subject) {
     out +=
         p.is_tree ? html::figure(tree_drawing(p), "tree-" + name) : html::figure(schedule_drawing(p), "rounds-" + name);
     out += html::figure(timeline_drawing(p), "timeline-" + name);
-    const Picture costs = picture_costs(machine, request);
-    const StillWorking working(fmt::format("comparing the patterns of a {}", name));
-    Document& compared = subject.document["patterns"][name] =
-        comparison_document(compare_patterns(costs, op, -1, request.effort));
+    Document& compared = subject.document["patterns"][name] = comparison_document(comparison);
     compared["chosen"] = p.pattern;
     out += table_html(cheapest_patterns(compared, p.pattern));
   }

@@ -10,7 +10,10 @@
 // in four are about the core that is latest. A core's time hangs only on those who tell it and on whom they tell beside
 // it, so a try is some microseconds.
 //
-// Local search for a makespan with a smoothed objective: as partners.cc, which prices everything each time.
+// Local search for a makespan with a smoothed objective: as partners.cc, which prices everything each time. With more
+// time by simulated annealing (optimise.cc has the reference and the rule): what is worse is kept, too, if the sum
+// grows by no more than the temperature times an exponential variate. The temperature is a share of what the latest
+// core counts in that sum, falls from stage to stage, and is 0 in the last one.
 #include "generate/shares.h"
 
 #include <algorithm>
@@ -29,6 +32,8 @@ constexpr uint32_t kMostHeard = 32;  // by one core; more are not searched for
 // cluster do not begin quite together. Whoever waited for it pays a whole read for the second, too
 // (schedule/predict.h).
 constexpr float kUnsure = 0.15f;
+constexpr uint32_t kStages = 64;    // of falling temperature
+constexpr double kCooling = 0.931;  // from stage to stage: 0.931^64 = 1/100
 static_assert(kMostHeard <= kMostSplit);
 
 // The messages of one core, as numbers of pairs of clusters.
@@ -53,6 +58,7 @@ struct Search {
   float* busy = nullptr;  // [n] with its own lines
   float* done = nullptr;  // [n] with reading
   float scale = 1;        // the longest of those at first
+  double temperature = 0;
 
   bool make(Arena& arena) {
     const uint32_t n = costs.n;
@@ -115,6 +121,8 @@ struct Search {
     done[core] = now;
   }
 
+  float latest() const { return *std::max_element(done, done + costs.n); }
+
   double weight(float time) const {
     double power = double{time / scale};
     for (uint32_t k = 0; k < 4; ++k) power *= power;
@@ -175,7 +183,7 @@ struct Try {
     }
   }
 
-  void run() {
+  void run(SplitMix64& random) {
     // One message given away has two tellers or two readers; two that change places have two of either at most.
     uint16_t teller[2], reader[4 + 2 * kMostHeard];
     uint32_t tellers = 0, readers = 0;
@@ -208,6 +216,7 @@ struct Try {
       after += search.weight(search.done[reader[k]]);
     }
     if (after <= before) return;
+    if (search.temperature > 0 && after <= before + search.temperature * random.exponential()) return;
     pairs = 0;
     for (uint32_t k = 0; k < tellers; ++k) {
       const List& own = search.tells[teller[k]];
@@ -221,7 +230,7 @@ struct Try {
 
 }  // namespace
 
-int share_clusters(const Costs& costs, const Clusters& clusters, uint32_t tries, Arena& arena, Shares* out) {
+int share_clusters(const Costs& costs, const Clusters& clusters, const ShareSearch& how, Arena& arena, Shares* out) {
   const uint32_t count = clusters.count;
   const size_t pairs = size_t{count} * count;
   *out = Shares{arena.make<uint16_t>(pairs), arena.make<uint16_t>(pairs), arena.make<float>(pairs),
@@ -241,11 +250,15 @@ int share_clusters(const Costs& costs, const Clusters& clusters, uint32_t tries,
   if (search.list()) {
     for (uint32_t core = 0; core < costs.n; ++core) search.tell(static_cast<uint16_t>(core));
     for (uint32_t core = 0; core < costs.n; ++core) search.read(static_cast<uint16_t>(core));
-    search.scale = std::max(*std::max_element(search.done, search.done + costs.n), 1e-30f);
-    SplitMix64 random(1);
-    for (uint32_t k = 0; k < tries; ++k) {
-      Try next{search, {}};
-      if (next.draw(random)) next.run();
+    search.scale = std::max(search.latest(), 1e-30f);
+    SplitMix64 random(how.seed);
+    double heat = double{how.heat};
+    for (uint32_t stage = 0, k = 0; stage < kStages; ++stage, heat *= kCooling) {
+      search.temperature = stage + 1 < kStages ? heat * search.weight(search.latest()) : 0;
+      for (const auto end = static_cast<uint32_t>(uint64_t{how.tries} * (stage + 1) / kStages); k < end; ++k) {
+        Try next{search, {}};
+        if (next.draw(random)) next.run(random);
+      }
     }
     const auto turn = [count](uint32_t pair) {  // where it stands round the ring
       const uint32_t from = pair / count, to = pair % count;

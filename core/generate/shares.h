@@ -26,8 +26,15 @@ struct Shares {
   float* done = nullptr;      // [n] when each core has read the last of its own
 };
 
-// By turns round the ring of clusters, then `tries` tries to make it better. The result is the same for everybody. The
-// arrays lie in the arena, and what is behind them is scratch. 0 or -ENOMEM.
-int share_clusters(const Costs& costs, const Clusters& clusters, uint32_t tries, Arena& arena, Shares* out);
+// How the shares are searched for. The result is the same for everybody.
+struct ShareSearch {
+  uint32_t tries = 0;  // 0: by turns
+  float heat = 0;      // of annealing, as a share of what the latest core counts; 0: nothing that is worse is kept
+  uint64_t seed = 1;
+};
+
+// By turns round the ring of clusters, then tries to make it better. The arrays lie in the arena, and what is behind
+// them is scratch. 0 or -ENOMEM.
+int share_clusters(const Costs& costs, const Clusters& clusters, const ShareSearch& search, Arena& arena, Shares* out);
 
 }  // namespace smelt

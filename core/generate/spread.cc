@@ -27,8 +27,8 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kStartTries = 128;  // for shares, while a program starts: a third of a millisecond
-constexpr float kSibling = 0.5f;       // of the mean hop inside a cluster: nearer ones are threads of one core
+constexpr ShareSearch kStartSearch{128};  // while a program starts: a third of a millisecond
+constexpr float kSibling = 0.5f;          // of the mean hop inside a cluster: nearer ones are threads of one core
 
 // The finest groups that the costs know, of two and more in the mean; if there are none, all stay one cluster. False:
 // out of memory.
@@ -175,10 +175,10 @@ bool sort_by_sender(Message* messages, uint32_t count, float* ready, uint32_t n,
 }  // namespace
 
 int spread_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out) {
-  return spread_with(costs, arg, kStartTries, arena, out);
+  return spread_with(costs, arg, kStartSearch, arena, out);
 }
 
-int spread_with(const Costs& costs, uint32_t arg, uint32_t tries, Arena& arena, Exchange* out) {
+int spread_with(const Costs& costs, uint32_t arg, const ShareSearch& search, Arena& arena, Exchange* out) {
   const uint32_t n = costs.n;
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
@@ -203,7 +203,7 @@ int spread_with(const Costs& costs, uint32_t arg, uint32_t tries, Arena& arena, 
   Message* const messages = arena.make<Message>(size_t{2} * merging + across + 1);
   char* const scratch = arena.mark();
   Shares shares;
-  if (!messages || share_clusters(costs, clusters, tries, arena, &shares) != 0) {
+  if (!messages || share_clusters(costs, clusters, search, arena, &shares) != 0) {
     arena.rewind(start);
     return -ENOMEM;
   }

@@ -29,9 +29,10 @@ constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participan
 constexpr uint32_t kMostClusters = 8;       // for a tree in each, likewise ...
 constexpr uint32_t kLeastCluster = 16;      // ... participants, in the mean
 constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
-// Tries for the shares of a spread, where there is time: more are not always better, since what they make better leaves
-// out the merges.
-constexpr uint32_t kShareTries[] = {0, 400, 1600, 12800};
+// For the shares of a spread, where there is time: more tries are not always better, since what they make better leaves
+// out the merges, and seeds differ by some percent.
+constexpr ShareSearch kShareSearches[] = {{0},           {400},         {1600},           {12800},
+                                          {51200, 1, 1}, {51200, 1, 2}, {51200, 0.5f, 1}, {51200, 0.5f, 3}};
 constexpr uint32_t kMostSharedMoved = 64;  // participants, for other partners as well
 
 // Of few clusters that are large, where a tree in each pays.
@@ -135,16 +136,26 @@ int try_partners(const Choice& plain, const Costs& costs, const SearchEffort& ef
   return 0;
 }
 
-// Likewise if the spread with other shares is cheaper, as it is or with other partners too.
+// Is a loop of these no slower than one of those? Both are barriers.
+int is_no_slower_in_a_loop(const Choice& these, const Choice& those, const Costs& costs, Arena& arena, bool* out) {
+  double now = 0, then = 0;
+  int error = steady_price(these.schedule, costs, arena, &now);
+  if (!error) error = steady_price(those.schedule, costs, arena, &then);
+  *out = now <= then;
+  return error;
+}
+
+// Likewise if the spread with other shares is cheaper, as it is or with other partners too. Annealing, which goes
+// farthest for the price of one episode alone, must not make a loop slower for it.
 int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
   Choice cheapest;
-  for (const uint32_t tries : kShareTries) {
-    if (tries > effort.moves || effort.limits.exceeded()) break;
+  for (const ShareSearch& search : kShareSearches) {
+    if (search.tries > effort.moves || effort.limits.exceeded()) break;
     char* const start = arena.mark();
     Choice shared;
     shared.pattern = pattern;
     shared.partners = true;
-    int error = spread_with(costs, pattern.argument, tries, arena, &shared.exchange);
+    int error = spread_with(costs, pattern.argument, search, arena, &shared.exchange);
     if (!error) error = barrier_schedule(shared.exchange, arena, &shared.schedule, &costs);
     if (!error) error = price_schedule(shared.schedule, costs, arena, &shared.predicted);
     if (error) return error;
@@ -152,10 +163,18 @@ int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& e
       arena.rewind(start);
       continue;
     }
+    Choice trial = shared.predicted < best->predicted ? shared : *best;
+    if (costs.n <= kMostSharedMoved) error = try_partners(shared, costs, effort, arena, &trial);
+    bool wanted = true;
+    if (!error && search.heat > 0 && trial.predicted < best->predicted)
+      error = is_no_slower_in_a_loop(trial, *best, costs, arena, &wanted);
+    if (error) return error;
+    if (!wanted) {
+      arena.rewind(start);
+      continue;
+    }
     cheapest = shared;
-    if (shared.predicted < best->predicted) *best = shared;
-    if (costs.n > kMostSharedMoved) continue;
-    if (int failed = try_partners(shared, costs, effort, arena, best)) return failed;
+    *best = trial;
   }
   return 0;
 }

@@ -374,7 +374,8 @@ TEST(Measured, LongBroadcastsAreCheaperWhereTheNearSideReadsFirst) {
     file["rows"].push_back({{"configuration", configuration}, {"ranks", ranks}, {"bytes", bytes}, {"avg_us", 1}});
   };
   const std::vector<const char*> at_48 = {
-      "flat", "clwb", "wait,2K,relaxed", "wait,8K,relaxed", "wait,8K,strict", "opt4,8K,no-wait", "opt4,8K,wait"};
+      "flat",           "clwb", "wait,2K,relaxed", "wait,8K,relaxed", "wait,2K,strict",
+      "wait,8K,strict", "dual", "opt4,8K,no-wait", "opt4,8K,wait"};
   for (const int bytes : {4096, 262144})
     for (const char* configuration : at_48) add(configuration, 48, bytes);
   for (const int ranks : {24, 25}) add("flat", ranks, 262144);
@@ -390,6 +391,11 @@ TEST(Measured, LongBroadcastsAreCheaperWhereTheNearSideReadsFirst) {
   EXPECT_GT(price(1, "wait,2K,relaxed"), price(1, "wait,8K,relaxed"));
   EXPECT_GT(price(1, "wait,8K,strict"), price(1, "wait,8K,relaxed"));
   EXPECT_GT(price(1, "clwb"), price(1, "wait,8K,strict"));
+  // With each of the 128 chunks that they wait for, far readers' reads begin anew: a ready read for half of all.
+  EXPECT_GT(price(1, "wait,2K,strict") - price(1, "wait,2K,relaxed"), 128 * 160);
+  // The far side first: the near ones catch up with it, and stay with it. Not where all read in turn in any case.
+  EXPECT_GT(price(1, "dual"), 1.1 * price(1, "opt4,8K,no-wait"));
+  EXPECT_EQ(price(0, "dual"), price(0, "opt4,8K,no-wait"));
   // Messages shorter than a chunk do not wait.
   EXPECT_EQ(price(0, "opt4,8K,wait"), price(0, "opt4,8K,no-wait"));
   EXPECT_LT(price(1, "opt4,8K,wait"), price(1, "opt4,8K,no-wait"));

@@ -209,7 +209,7 @@ TEST(Exchanges, HierarchicalUsesTheSmallerGroupsPlacesAgain) {
 TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
   MappedArena arena(1 << 20);
   Exchange exchange;
-  ASSERT_EQ(spread_with(make_machine("m", 3, 2, 100, 600, 0, 1).paper(arena), 1, 0, arena, &exchange), 0);
+  ASSERT_EQ(spread_with(make_machine("m", 3, 2, 100, 600, 0, 1).paper(arena), 1, {}, arena, &exchange), 0);
   EXPECT_EQ(text(exchange), "0>1 1>0 2>3 3>2 4>5 5>4 | 0>2 2>4 4>0 1>5 3>1 5>3 | 0>1 1>0 2>3 3>2 4>5 5>4");
   ASSERT_EQ(spread_exchange(alike(5, arena), 4, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 1u) << "one cluster has nobody else to hear from";
@@ -218,7 +218,7 @@ TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
   Costs cores = make_machine("m", 3, 2, 100, 600, 0, 1).overlap(arena);
   const uint16_t zeros[6] = {};
   cores.node = cores.llc = cores.package = zeros;
-  ASSERT_EQ(spread_with(cores, 1, 0, arena, &exchange), 0);
+  ASSERT_EQ(spread_with(cores, 1, {}, arena, &exchange), 0);
   EXPECT_EQ(text(exchange), "0>1 1>0 2>3 3>2 4>5 5>4 | 0>2 2>4 4>0 1>5 3>1 5>3 | 0>1 1>0 2>3 3>2 4>5 5>4");
   for (const Machine& machine : machines()) {
     MappedArena own(kBlockBytes);

@@ -54,12 +54,12 @@ std::string text(const Shares& shares, uint32_t count) {
   return out;
 }
 
-double price(const Costs& costs, uint32_t width, uint32_t tries, Arena& arena) {
+double price(const Costs& costs, uint32_t width, const ShareSearch& search, Arena& arena) {
   char* const mark = arena.mark();
   Exchange exchange;
   Schedule schedule;
   double makespan = -1;
-  EXPECT_EQ(spread_with(costs, width, tries, arena, &exchange), 0);
+  EXPECT_EQ(spread_with(costs, width, search, arena, &exchange), 0);
   EXPECT_EQ(barrier_schedule(exchange, arena, &schedule, &costs), 0);
   EXPECT_EQ(check_schedule(schedule, arena), 0);
   EXPECT_EQ(price_schedule(schedule, costs, arena, &makespan), 0);
@@ -71,7 +71,7 @@ TEST(Shares, AreByTurnsRoundTheRing) {
   MappedArena arena(1 << 22);
   const Even even(4, 2);
   Shares shares;
-  ASSERT_EQ(share_clusters(make_machine("m", 4, 2, 100, 600, 0, 1).paper(arena), even.clusters, 0, arena, &shares), 0);
+  ASSERT_EQ(share_clusters(make_machine("m", 4, 2, 100, 600, 0, 1).paper(arena), even.clusters, {}, arena, &shares), 0);
   // A core's messages go one after the other: its third cluster hears it after its first.
   expect_whole(shares, even.clusters);
   for (uint32_t from = 0; from < 4; ++from)
@@ -88,15 +88,37 @@ TEST(Shares, OfTheSearchAreWholeTheSameForEverybodyAndCheaper) {
     const Even even(count, 4);
     const Costs costs = make_machine("m", count, 4, 40, 300, 0.4f, count).overlap(arena);
     Shares turns, first, second;
-    ASSERT_EQ(share_clusters(costs, even.clusters, 0, arena, &turns), 0);
-    ASSERT_EQ(share_clusters(costs, even.clusters, 3000, arena, &first), 0);
-    ASSERT_EQ(share_clusters(costs, even.clusters, 3000, arena, &second), 0);
+    ASSERT_EQ(share_clusters(costs, even.clusters, {}, arena, &turns), 0);
+    ASSERT_EQ(share_clusters(costs, even.clusters, {3000}, arena, &first), 0);
+    ASSERT_EQ(share_clusters(costs, even.clusters, {3000}, arena, &second), 0);
     expect_whole(turns, even.clusters);
     expect_whole(first, even.clusters);
     EXPECT_EQ(text(first, count), text(second, count));
     EXPECT_NE(text(first, count), text(turns, count));
-    EXPECT_LT(price(costs, 3, 3000, arena), 0.95 * price(costs, 3, 0, arena)) << count;
+    EXPECT_LT(price(costs, 3, {3000}, arena), 0.95 * price(costs, 3, {}, arena)) << count;
   }
+}
+
+// What is worse for a while leads to what is better than all that downhill alone finds.
+TEST(Shares, OfAnAnnealingAreCheaperAndTheSameForEverybody) {
+  MappedArena arena(kBlockBytes);
+  const Even even(20, 4);
+  const Costs costs = make_machine("m", 20, 4, 40, 300, 0.4f, 20).overlap(arena);
+  const auto latest = [&](const ShareSearch& search) {
+    Shares shares;
+    EXPECT_EQ(share_clusters(costs, even.clusters, search, arena, &shares), 0);
+    expect_whole(shares, even.clusters);
+    return *std::max_element(shares.done, shares.done + costs.n);
+  };
+  const float downhill = std::min(latest({50000, 0, 1}), latest({50000, 0, 2}));
+  EXPECT_LT(latest({50000, 1, 1}), downhill);
+  EXPECT_LT(latest({50000, 1, 2}), downhill);
+  Shares first, second, other;
+  ASSERT_EQ(share_clusters(costs, even.clusters, {3000, 1, 1}, arena, &first), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {3000, 1, 1}, arena, &second), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {3000, 1, 2}, arena, &other), 0);
+  EXPECT_EQ(text(first, 20), text(second, 20));
+  EXPECT_NE(text(first, 20), text(other, 20)) << "another seed";
 }
 
 // Lists that are nearly full change places, too.
@@ -105,7 +127,7 @@ TEST(Shares, OfASearchWithLittleRoomAreWhole) {
   const Even even(60, 2);
   const Costs costs = make_machine("m", 60, 2, 40, 300, 0.4f, 3).overlap(arena);
   Shares shares;
-  ASSERT_EQ(share_clusters(costs, even.clusters, 20000, arena, &shares), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {20000}, arena, &shares), 0);
   expect_whole(shares, even.clusters);
   std::vector<uint32_t> tells(120), hears(120);
   for (uint32_t k = 0; k < 60 * 59; ++k) {
@@ -122,8 +144,8 @@ TEST(Shares, OfManyClustersAreNotSearchedFor) {
   const Even even(40, 1);
   const Costs costs = make_machine("m", 40, 1, 40, 300, 0.4f, 1).overlap(arena);
   Shares turns, searched;
-  ASSERT_EQ(share_clusters(costs, even.clusters, 0, arena, &turns), 0);
-  ASSERT_EQ(share_clusters(costs, even.clusters, 1000, arena, &searched), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {}, arena, &turns), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {1000}, arena, &searched), 0);
   EXPECT_EQ(text(turns, 40), text(searched, 40));
 }
 
@@ -134,7 +156,7 @@ TEST(Shares, WithLittleMemoryThereAreNone) {
   for (const size_t bytes : {0u, 100u, 1000u, 3000u}) {
     Arena part(arena.make<char>(0), bytes);
     Shares shares;
-    EXPECT_EQ(share_clusters(costs, even.clusters, 10, part, &shares), -ENOMEM) << bytes;
+    EXPECT_EQ(share_clusters(costs, even.clusters, {10}, part, &shares), -ENOMEM) << bytes;
   }
 }
 
@@ -145,8 +167,8 @@ TEST(Spread, TheLastMergeReadsInTheOrderOfTheShares) {
   const Costs costs = make_machine("m", 12, 4, 40, 300, 0.4f, 12).overlap(arena);
   Shares shares;
   Exchange exchange;
-  ASSERT_EQ(share_clusters(costs, even.clusters, 100, arena, &shares), 0);
-  ASSERT_EQ(spread_with(costs, 3, 100, arena, &exchange), 0);
+  ASSERT_EQ(share_clusters(costs, even.clusters, {100}, arena, &shares), 0);
+  ASSERT_EQ(spread_with(costs, 3, {100}, arena, &exchange), 0);
   ASSERT_EQ(exchange.rounds, 3u);
   std::vector<float> before(costs.n, -1);
   uint32_t heard = 0;
@@ -169,21 +191,21 @@ TEST(Spread, SiblingsMergeFirstWhereOneRoundIsNotEnough) {
   for (uint32_t i = 0; i < n; ++i) hop[costs.at(i, i ^ 1)] = 10;
   costs.hop = hop.data();
   Exchange exchange;
-  ASSERT_EQ(spread_with(costs, 7, 0, arena, &exchange), 0);
+  ASSERT_EQ(spread_with(costs, 7, {}, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 5u) << "cores, clusters, across, and again";
   for (uint32_t m = 0; m < exchange.count; ++m) {
     const Message& message = exchange.messages[m];
     const bool siblings = (message.from ^ 1) == message.to;
     EXPECT_EQ(siblings, message.round == 0 || message.round == 3) << m;
   }
-  ASSERT_EQ(spread_with(costs, 15, 0, arena, &exchange), 0);
+  ASSERT_EQ(spread_with(costs, 15, {}, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 3u) << "one round does for 16";
-  EXPECT_GT(price(costs, 7, 0, arena), 0);
+  EXPECT_GT(price(costs, 7, {}, arena), 0);
   // Cores of one thread, of two and of three in one cluster: still everybody hears of everybody.
   for (uint32_t i = 0; i < n; ++i)
     for (uint32_t k = 0; k < n; ++k)
       if (i != k && i / 16 == k / 16) hop[costs.at(i, k)] = i % 16 / 3 == k % 16 / 3 && i % 16 > 3 ? 10 : 40;
-  for (const uint32_t width : {1u, 2u, 3u, 7u}) EXPECT_GT(price(costs, width, 100, arena), 0) << width;
+  for (const uint32_t width : {1u, 2u, 3u, 7u}) EXPECT_GT(price(costs, width, {100}, arena), 0) << width;
 }
 
 }  // namespace
