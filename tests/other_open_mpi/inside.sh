@@ -30,8 +30,9 @@ grep "passed, .* failed, .* skipped" "$build/meson-logs/testlog.txt"
 meson test -C "$build" --no-rebuild --print-errorlogs binaries || fail "tests in $build"
 
 # Installed, and put under a program as the manual says: it is found, and nobody has anything to say about it.
-library=$(ninja -C "$build" -t targets all | sed -n "s/^\(core\/libsmelt\.so[.0-9]*\): .*LINKER.*/\1/p")
-ninja -C "$build" --quiet $library gomp_shim/libsmelt_gomp.so
+meson introspect --targets "$build" | python3 -c 'import json, sys
+for target in json.load(sys.stdin):
+    if target["installed"]: print(*target["filename"], sep="\n")' | sed "s,^$build/,," | xargs ninja -C "$build" --quiet
 meson install -C "$build" --no-rebuild --quiet --destdir /tmp/installed
 smelt=$(find /tmp/installed -path '*/bin/smelt')
 counters=$build/tests/ompi_coll_smelt/counters
