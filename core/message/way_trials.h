@@ -26,12 +26,13 @@
 // copy one of them one: two that take 150 us through pieces one way, where sender and receiver copy at the same time,
 // take 300 both ways, and 195 by single copy. But a receiver's time does not tell: in it is what its own sending costs.
 // And the period tells only where both sides take the same way; else each finds that pieces are better as long as the
-// other one takes pieces, for then the other one does half of the work. So here single copy's time is compared with
-// the work of both sides on the pieces (the sender tells its part with each piece), or with the period where that is
-// longer, since there is more to pieces than the copying. If single copy takes less (kPromising), it is taken until its
-// period is known from messages (kTrial) whose neighbours of ours went the same way; kPatience messages at most. From
-// then on the periods decide, as above. Measured, windows of 64 messages, us, each of two, pieces / single copy: 2 MiB
-// unchanged 300 / 190, 16 KiB 3.1 / 1.6; MPI_Sendrecv of 1 MiB written each time 166 / 234, 4 MiB 890 / 620.
+// other one takes pieces, for then the other one does half of the work. So pieces cost here what both sides work on
+// them (the sender tells its part with each piece), or the period where that is longer, since there is more to pieces
+// than the copying; where one side's all come before the other's the period is too short. If single copy takes less
+// (kPromising), it is taken until its period is known from messages (kTrial) whose neighbours of ours went the same
+// way; kPatience messages at most. From then on the lesser of that and of pieces' cost decides, as above. Measured,
+// windows of 64 messages, us, each of two, pieces / single copy: 2 MiB unchanged 320 / 190, 16 KiB 3.1 / 1.6;
+// MPI_Sendrecv of 1 MiB written each time 166 / 234, 4 MiB 890 / 620.
 //
 // Of the first messages kTrial go the usual way and kTrial the other one; then, after kLonger times as many, again
 // kTrial the way not chosen; and so on, until it is kTrial of every kPeriod. One way a trial begins where no pieces are
@@ -117,7 +118,10 @@ class WayTrials {
     const uint32_t periods = std::min(of.periods.load(std::memory_order_relaxed) + 1, kOver);
     of.periods.store(periods, std::memory_order_relaxed);
     if (periods == 1) of.period.store(0, std::memory_order_relaxed);
-    add_to_mean(&of.period, period, periods);
+    // Of the first ones of both ways the least: in one of them is what came before.
+    const uint32_t least = of.period.load(std::memory_order_relaxed);
+    const bool begins = traffic.both_ways && periods <= kTrial && least != 0;
+    add_to_mean(&of.period, begins ? std::min<uint64_t>(period, least) : period, begins ? 1 : periods);
   }
 
   static constexpr uint32_t kTrial = 8, kLonger = 7, kPeriod = 1024, kPatience = 256;
@@ -140,8 +144,8 @@ class WayTrials {
   static constexpr uint64_t kLongest = UINT32_MAX;  // a time
   static constexpr uint32_t kOver = 64;
   static constexpr int64_t kMost = 4;
-  static constexpr uint64_t kFarLess = 65, kLess = 83, kAlike = 95, kPromising = 90;  // percent
-  static constexpr uint64_t kBusy = 8;                                                // times
+  static constexpr uint64_t kFarLess = 65, kLess = 83, kAlike = 95, kPromising = 110;  // percent
+  static constexpr uint64_t kBusy = 8;                                                 // times
 
   Row& row_of(const Traffic& traffic) const {
     const int size = std::clamp(static_cast<int>(std::bit_width(traffic.bytes)) - kLeast, 0, kSizes - 1);
@@ -184,13 +188,12 @@ class WayTrials {
   static Way best_both_ways(const Row& row, Way usual, uint32_t since) {
     const Known pieces(row.way[0]), single(row.way[1]);
     if (pieces.time == 0 || single.time == 0) return usual;
-    if (!follow(pieces, single)) return Way::kPieces;
-    if (single.periods < kTrial) {
-      const bool is_promising = is_less(single.time, std::max(pieces.time, pieces.period), kPromising);
-      return since < kPatience && is_promising ? Way::kSingleCopy : Way::kPieces;
-    }
-    if (is_less(single.period, pieces.period, kAlike)) return Way::kSingleCopy;
-    if (is_less(pieces.period, single.period, kAlike)) return Way::kPieces;
+    if (pieces.period >= kBusy * std::max(pieces.time, single.time)) return Way::kPieces;
+    const uint64_t cost = std::max(pieces.time, pieces.period);
+    if (single.periods < kTrial)
+      return since < kPatience && is_less(single.time, cost, kPromising) ? Way::kSingleCopy : Way::kPieces;
+    if (is_less(single.period, cost, kAlike)) return Way::kSingleCopy;
+    if (is_less(cost, single.period, kAlike)) return Way::kPieces;
     return is_less(single.time, pieces.time, kLess) ? Way::kSingleCopy : Way::kPieces;
   }
 

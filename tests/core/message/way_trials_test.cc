@@ -164,6 +164,28 @@ TEST(WayTrials, BothWaysThereIsMoreToPiecesThanTheirCopies) {
   trials.both_ways = true;
   EXPECT_GT(trials.run(kPeriod, {260, 290, 390, 40}), kPeriod - 2 * kTried) << "the period is the longer one";
 }
+TEST(WayTrials, BothWaysPiecesCostNoLessThanTheirWork) {
+  Trials trials;
+  trials.both_ways = true;
+  trials.trials.next({1, true, 65536}, Way::kPieces);
+  int single = 0;
+  for (int i = 0; i < kPeriod; ++i) {
+    const Way way = trials.next(Way::kPieces);
+    single += way == Way::kSingleCopy;
+    // The other side's come later, in a row.
+    trials.now += way == Way::kPieces ? 390 : 420;
+    trials.trials.note({1, true, 65536}, way, trials.now, way == Way::kPieces ? 600 : 420);
+  }
+  EXPECT_GT(single, kPeriod - 2 * kTried);
+}
+TEST(WayTrials, BothWaysWhatCameBeforeTheFirstOnesDoesNotCount) {
+  Trials trials;
+  trials.both_ways = true;
+  trials.run(kTrial, {600, 420, 0, 0});
+  EXPECT_EQ(trials.run(kTrial, {600, 420, 0, 0}), kTrial);
+  trials.now += 100'000;
+  EXPECT_EQ(trials.run(6 * kTrial - 1, {600, 420, 0, 0}), 6 * kTrial - 1);
+}
 TEST(WayTrials, OneWayAndBothWaysAreApart) {
   Trials trials;
   trials.run(kPeriod, {9600, 3800});
