@@ -62,7 +62,9 @@ TEST_F(Trials, ChooseTheFasterOne) {
 TEST_F(Trials, AskForMoreWhereASenderCanRunAhead) {
   EXPECT_EQ(tried(kShort, 1000, 900), Method::kShelf);
   EXPECT_EQ(tried(kShort + 1, 1000, 590), Method::kSingleCopy);
-  EXPECT_EQ(tried(kShort + 2, 1000, 650), Method::kShelf);
+  EXPECT_EQ(tried(kShort, 1000, 650, SMELT_COLLECTIVE_SCATTER), Method::kShelf) << "a piece: half, or a little more";
+  EXPECT_EQ(tried(kShort + 2, 1000, 650), Method::kSingleCopy) << "two pieces: two thirds";
+  EXPECT_EQ(tried(kShort + 3, 1000, 790), Method::kSingleCopy) << "four: 0.8";
   EXPECT_EQ(tried(kLong, 1000, 900), Method::kSingleCopy);
   EXPECT_EQ(tried(kLong + 1, 1000, 990), Method::kShelf) << "as fast";
   EXPECT_EQ(tried(kShort, 1000, 900, SMELT_COLLECTIVE_BROADCAST), Method::kShelf);
