@@ -30,9 +30,10 @@
 // them (the sender tells its part with each piece), or the period where that is longer, since there is more to pieces
 // than the copying; where one side's all come before the other's the period is too short. If single copy takes less
 // (kPromising), it is taken until its period is known from messages (kTrial) whose neighbours of ours went the same
-// way; kPatience messages at most. From then on the lesser of that and of pieces' cost decides, as above. Measured,
-// windows of 64 messages, us, each of two, pieces / single copy: 2 MiB unchanged 320 / 190, 16 KiB 3.1 / 1.6;
-// MPI_Sendrecv of 1 MiB written each time 166 / 234, 4 MiB 890 / 620.
+// way. From then on the lesser of that and of pieces' cost decides, as above. Where ours have gone the other way beside
+// kUnlike messages in a row the other side stays with pieces, and so do we: one way each is the worst. Measured, two
+// with windows of 64 messages, us, pieces / single copy: 2 MiB unchanged 320 / 190, 16 KiB 3.1 / 1.6; MPI_Sendrecv of 1
+// MiB written each time 166 / 234, 4 MiB 890 / 620.
 //
 // Of the first messages kTrial go the usual way and kTrial the other one; then, after kLonger times as many, again
 // kTrial the way not chosen; and so on, until it is kTrial of every kPeriod. One way a trial begins where no pieces are
@@ -42,7 +43,8 @@
 //
 // Of each way means are kept, of some kOver last messages. Not the least time, for pieces that come while the receiver
 // is elsewhere are all there afterwards; and of many messages to and fro at once the last ones are faster. A time
-// counts for at most kMost times the mean, as what disturbs a message may take thousands of times as long.
+// counts for at most kMost times the mean (a period both ways kMostPeriod: data may be written between windows of
+// messages), as what disturbs a message may take thousands of times as long.
 //
 // Any thread may call anything; of two that note at once one may be lost.
 #pragma once
@@ -87,12 +89,13 @@ class WayTrials {
       return row.trial.load(std::memory_order_relaxed);
     }
     const uint32_t since = number - row.tried.load(std::memory_order_relaxed);
-    const Way chosen = traffic.both_ways ? best_both_ways(row, usual, since) : best(row, usual);
+    const Way chosen = traffic.both_ways ? best_both_ways(row, usual) : best(row, usual);
     const uint32_t due = std::clamp(row.tried.load(std::memory_order_relaxed) * kLonger, kTrial, kPeriod);
     if (since < due || (!traffic.both_ways && !is_quiet && since < due + kPatience)) return chosen;
     const Way other = chosen == Way::kPieces ? Way::kSingleCopy : Way::kPieces;
     Row::OfWay& of = row.way[static_cast<int>(other)];
     of.noted.store(std::min(of.noted.load(std::memory_order_relaxed), kTrial / 2), std::memory_order_relaxed);
+    of.unlike.store(0, std::memory_order_relaxed);
     if (other == Way::kSingleCopy) of.periods.store(0, std::memory_order_relaxed);
     row.tried.store(number, std::memory_order_relaxed);
     row.left.store(kTrial - 1, std::memory_order_relaxed);
@@ -114,17 +117,19 @@ class WayTrials {
     const uint32_t count = std::min(of.noted.load(std::memory_order_relaxed) + 1, kOver);
     of.noted.store(count, std::memory_order_relaxed);
     add_to_mean(&of.time, time, count);
-    if (traffic.both_ways && !alike) return;
+    if (traffic.both_ways) {
+      const uint32_t unlike = of.unlike.load(std::memory_order_relaxed);
+      of.unlike.store(alike ? 0 : std::min(unlike + 1, kUnlike), std::memory_order_relaxed);
+      // In the first one's period is what came before.
+      if (!alike || unlike != 0) return;
+    }
     const uint32_t periods = std::min(of.periods.load(std::memory_order_relaxed) + 1, kOver);
     of.periods.store(periods, std::memory_order_relaxed);
     if (periods == 1) of.period.store(0, std::memory_order_relaxed);
-    // Of the first ones of both ways the least: in one of them is what came before.
-    const uint32_t least = of.period.load(std::memory_order_relaxed);
-    const bool begins = traffic.both_ways && periods <= kTrial && least != 0;
-    add_to_mean(&of.period, begins ? std::min<uint64_t>(period, least) : period, begins ? 1 : periods);
+    add_to_mean(&of.period, period, periods, traffic.both_ways ? kMostPeriod : kMost);
   }
 
-  static constexpr uint32_t kTrial = 8, kLonger = 7, kPeriod = 1024, kPatience = 256;
+  static constexpr uint32_t kTrial = 8, kLonger = 7, kPeriod = 1024, kPatience = 256, kUnlike = 160;
 
  private:
   struct Row {
@@ -132,6 +137,7 @@ class WayTrials {
       std::atomic<uint32_t> time, period;    // means; 0: not known
       std::atomic<uint32_t> noted, periods;  // of how many, up to kOver
       std::atomic<uint32_t> in_a_row;        // up to kTrial
+      std::atomic<uint32_t> unlike;          // in a row, up to kUnlike, while ours went the other way
     };
     std::atomic<uint64_t> last;  // when the last one was there
     std::atomic<uint32_t> messages;
@@ -143,7 +149,7 @@ class WayTrials {
   static constexpr int kLeast = 14, kSizes = 10;    // up to 2^14 bytes, ..., from 2^22 bytes on
   static constexpr uint64_t kLongest = UINT32_MAX;  // a time
   static constexpr uint32_t kOver = 64;
-  static constexpr int64_t kMost = 4;
+  static constexpr int64_t kMost = 4, kMostPeriod = 16;
   static constexpr uint64_t kFarLess = 65, kLess = 83, kAlike = 95, kPromising = 110;  // percent
   static constexpr uint64_t kBusy = 8;                                                 // times
 
@@ -153,10 +159,10 @@ class WayTrials {
   }
 
   // The mean of `count` with this one.
-  static void add_to_mean(std::atomic<uint32_t>* mean, uint64_t value, uint32_t count) {
+  static void add_to_mean(std::atomic<uint32_t>* mean, uint64_t value, uint32_t count, int64_t most = kMost) {
     const int64_t old = mean->load(std::memory_order_relaxed);
     const auto now = static_cast<int64_t>(std::clamp<uint64_t>(value, 1, kLongest));
-    const int64_t moved = old == 0 ? now : old + (std::min(now, kMost * old) - old) / static_cast<int64_t>(count);
+    const int64_t moved = old == 0 ? now : old + (std::min(now, most * old) - old) / static_cast<int64_t>(count);
     mean->store(static_cast<uint32_t>(std::clamp<int64_t>(moved, 1, kLongest)), std::memory_order_relaxed);
   }
 
@@ -184,14 +190,14 @@ class WayTrials {
     return is_less(single.time, pieces.time, kLess) ? Way::kSingleCopy : Way::kPieces;
   }
 
-  // `since`: how many messages after the last trial's first.
-  static Way best_both_ways(const Row& row, Way usual, uint32_t since) {
+  static Way best_both_ways(const Row& row, Way usual) {
     const Known pieces(row.way[0]), single(row.way[1]);
     if (pieces.time == 0 || single.time == 0) return usual;
     if (pieces.period >= kBusy * std::max(pieces.time, single.time)) return Way::kPieces;
+    // The other side stays with pieces.
+    if (row.way[1].unlike.load(std::memory_order_relaxed) == kUnlike) return Way::kPieces;
     const uint64_t cost = std::max(pieces.time, pieces.period);
-    if (single.periods < kTrial)
-      return since < kPatience && is_less(single.time, cost, kPromising) ? Way::kSingleCopy : Way::kPieces;
+    if (single.periods < kTrial) return is_less(single.time, cost, kPromising) ? Way::kSingleCopy : Way::kPieces;
     if (is_less(single.period, cost, kAlike)) return Way::kSingleCopy;
     if (is_less(cost, single.period, kAlike)) return Way::kPieces;
     return is_less(single.time, pieces.time, kLess) ? Way::kSingleCopy : Way::kPieces;

@@ -157,7 +157,7 @@ TEST(WayTrials, BothWaysItIsGivenUpWhereTheOtherSideStaysWithPieces) {
   trials.run(kTrial, {600, 420, 0, 0});
   trials.alike = false;
   EXPECT_GT(trials.run(kPeriod, {600, 420, 0, 600}), kTrial);
-  EXPECT_LE(trials.run(kPeriod, {600, 420, 0, 600}), int{WayTrials::kPatience});
+  EXPECT_LE(trials.run(kPeriod, {600, 420, 0, 600}), int{WayTrials::kUnlike} + kTrial);
 }
 TEST(WayTrials, BothWaysThereIsMoreToPiecesThanTheirCopies) {
   Trials trials;
@@ -182,7 +182,9 @@ TEST(WayTrials, BothWaysWhatCameBeforeTheFirstOnesDoesNotCount) {
   Trials trials;
   trials.both_ways = true;
   trials.run(kTrial, {600, 420, 0, 0});
+  trials.alike = false;
   EXPECT_EQ(trials.run(kTrial, {600, 420, 0, 0}), kTrial);
+  trials.alike = true;
   trials.now += 100'000;
   EXPECT_EQ(trials.run(6 * kTrial - 1, {600, 420, 0, 0}), 6 * kTrial - 1);
 }
