@@ -283,6 +283,7 @@ bool Group::agree_on_single_copy() {
 void Group::choose_sync(Sync chosen) {
   sync = chosen;
   plan.limits = plan.limits_of[static_cast<uint32_t>(chosen)];
+  trials.set_strict(chosen == Sync::kStrict);
 }
 
 void Group::turn() {

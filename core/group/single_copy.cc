@@ -33,24 +33,26 @@ const char* name_of(smelt_collective which) {
   return kNames[which];
 }
 
-void say_chosen(smelt_collective which, int size, const MethodTrials::Row& row) {
+void say_chosen(size_t number, const MethodTrials::Row& row) {
   using Method = MethodTrials::Method;
+  const size_t size = number % MethodTrials::kSizes;
+  const auto which = static_cast<smelt_collective>(number % MethodTrials::kRows / MethodTrials::kSizes);
   char bytes[32] = "any length";
   if (MethodTrials::longest(size) != UINT64_MAX)
     std::snprintf(bytes, sizeof bytes, "<= %llu KiB",
                   static_cast<unsigned long long>(MethodTrials::longest(size) >> 10));
-  log_line("two ranks have tried %s of %s: shared memory %.1f us, single copy %.1f us; from now on %s", name_of(which),
-           bytes, MethodTrials::time(row, Method::kShelf) / 1e3, MethodTrials::time(row, Method::kSingleCopy) / 1e3,
-           row.chosen == Method::kSingleCopy ? "single copy" : "shared memory");
+  log_line("two ranks have tried %s of %s: shared memory %.1f us, single copy %.1f us; from now on %s%s",
+           name_of(which), bytes, MethodTrials::time(row, Method::kShelf) / 1e3,
+           MethodTrials::time(row, Method::kSingleCopy) / 1e3,
+           row.chosen == Method::kSingleCopy ? "single copy" : "shared memory",
+           number < MethodTrials::kRows ? "" : ", where a barrier follows");
 }
 
 }  // namespace
 
-void Trial::begin_tried(smelt_collective of, size_t bytes) {
+void Trial::begin_tried(const Group& group, smelt_collective of, size_t bytes) {
   trying = true;
-  which = of;
-  size = MethodTrials::size_of(bytes);
-  mine.row = static_cast<uint64_t>(which) * MethodTrials::kSizes + static_cast<uint64_t>(size);
+  mine.row = group.trials.number_of(of, MethodTrials::size_of(bytes));
   mine.begun = os::now_ns();
 }
 
@@ -65,8 +67,8 @@ void Trial::tell(Group& group) {
 void Trial::compare(Group& group, MethodTrials::Method ran) {
   const CallTimes theirs = read_times(group.desks[1 - group.me].consumed, group.trials.tried());
   if (theirs.row != mine.row) return group.trials.close();
-  if (group.trials.note(which, size, ran, time_together(mine, theirs)) && group.me == 0 && options().verbose >= 2)
-    say_chosen(which, size, *row);
+  if (group.trials.note(mine.row, ran, time_together(mine, theirs)) && group.me == 0 && options().verbose >= 2)
+    say_chosen(mine.row, *row);
 }
 
 // The first operand of a chain of combinations stays until the second is combined with it, so two places are enough for

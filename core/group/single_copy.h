@@ -65,8 +65,6 @@ inline void count_as_chosen(const Group& group, smelt_collective which, size_t b
 struct Trial : Machine {
   MethodTrials::Row* row = nullptr;  // nullptr: nothing is tried of such messages
   bool trying = false;               // else it is known, and this call only counts
-  smelt_collective which{};
-  int size = 0;
   CallTimes mine{};
 
   // When it is known whether all may take single copy; is_for_single_copy() with the same arguments says how the call
@@ -75,7 +73,7 @@ struct Trial : Machine {
     if (!group.single_copy() || !is_tried(group, of, bytes)) return;
     row = &group.trials.row(of, MethodTrials::size_of(bytes));
     if (!row->over) [[unlikely]]
-      begin_tried(of, bytes);
+      begin_tried(group, of, bytes);
   }
   template <typename How>
   bool end(How how, MethodTrials::Method ran) {
@@ -94,7 +92,7 @@ struct Trial : Machine {
   }
 
  private:
-  [[gnu::noinline, gnu::cold]] void begin_tried(smelt_collective of, size_t bytes);
+  [[gnu::noinline, gnu::cold]] void begin_tried(const Group& group, smelt_collective of, size_t bytes);
   [[gnu::noinline, gnu::cold]] void tell(Group& group);
   [[gnu::noinline, gnu::cold]] void compare(Group& group, MethodTrials::Method ran);
 };

@@ -46,6 +46,7 @@ void Endpoint::abandon(Request* request) {
   }
   const Inflow::Still still(&inflow_);
   if (test(request)) return;
+  inflow_.lost_pieces();
   request->error = -EPIPE;
   finish(request, alone_);
 }

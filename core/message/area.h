@@ -51,10 +51,11 @@ struct Header {
   uint64_t key;
   uint64_t length;
   Kind kind;
-  uint32_t which;    // packet
+  uint32_t which;    // packet; kGo: whether each piece is to say what it took
   uint64_t address;  // kLong: where the data are, or 0: not in one piece; kGo, kPiece: the receive; kKept: where we
                      // have them
-  uint64_t answer;   // kFinish, kGo: the send; kinds that begin a message: the same, if it waits for one of them, or 0
+  uint64_t answer;   // kFinish, kGo: the send; kinds that begin a message: the same, if it waits for one of them, or 0;
+                     // kPiece: what it took the sender, ticks, if that was asked for
 };
 static_assert(sizeof(Header) == kHeaderBytes);
 inline constexpr uint32_t kShortHeaderBytes = offsetof(Header, address);

@@ -45,7 +45,8 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
   const bool tries = is_tried(*receive, *message);
   const uint64_t began = tries ? unfenced_ticks() : 0;
   receive->began = began;
-  const int refused = may_read(*message, bytes, tries) ? read_whole(receive, *message, bytes) : -ENOTSUP;
+  receive->goes_both_ways = tries && outbox_->long_under_way() != 0;
+  const int refused = may_read(*receive, *message, bytes, tries) ? read_whole(receive, *message, bytes) : -ENOTSUP;
   if (refused && refused != -ESRCH) {
     ask_for_pieces(receive, message, bytes);
     return false;
@@ -53,7 +54,8 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
   if (refused) receive->error = -EPIPE;
   if (tries) {
     const uint64_t now = unfenced_ticks();
-    trials_.note(message->sender, bytes, WayTrials::Way::kSingleCopy, now, now - began);
+    trials_.note({message->sender, receive->goes_both_ways, bytes}, WayTrials::Way::kSingleCopy, now, now - began,
+                 !outbox_->sends_in_pieces());
   }
   add(single_copies_, 1, alone_);
   header.kind = Kind::kFinish;
@@ -78,13 +80,15 @@ bool Inflow::is_tried(const Request& receive, const Message& message) const {
 }
 
 // Is the message to be read from its sender's memory?
-bool Inflow::may_read(const Message& message, uint64_t bytes, bool tries) {
+bool Inflow::may_read(const Request& receive, const Message& message, uint64_t bytes, bool tries) {
   if (bytes == 0) return true;
   if (message.header.address == 0) return false;
   // relaxed: it may as well be refused again
   const bool usual = single_copy_.load(std::memory_order_relaxed) && message.header.length >= single_copy_bytes_;
   using Way = WayTrials::Way;
-  if (tries) return trials_.next(message.sender, bytes, usual ? Way::kSingleCopy : Way::kPieces) == Way::kSingleCopy;
+  const WayTrials::Traffic traffic{message.sender, receive.goes_both_ways, bytes};
+  const Way expected = usual ? Way::kSingleCopy : Way::kPieces;
+  if (tries) return trials_.next(traffic, expected, awaited_in_pieces() == 0) == Way::kSingleCopy;
   return usual || message.sender == areas_.me;
 }
 

@@ -130,6 +130,9 @@ class Endpoint : public Object {
   const MatchTable& table() const { return inflow_.table(); }
   uint64_t eager_bytes() const { return outbox_.eager_bytes(); }
   Counters counters() const;
+  // Long messages under way: of ours, and to us in pieces.
+  uint32_t long_under_way() const { return outbox_.long_under_way(); }
+  uint32_t awaited_in_pieces() const { return inflow_.awaited_in_pieces(); }
 
  private:
   // wait.cc

@@ -129,7 +129,9 @@ bool Inflow::take_in(Message* message, MatchNode* met, Message** first, Message*
   std::memcpy(&header, cell.payload, sizeof header);
   if (header.kind == Kind::kFinish) {
     reader_.pass();
-    finish(reinterpret_cast<Request*>(header.answer), alone_);
+    auto* const send = reinterpret_cast<Request*>(header.answer);
+    outbox_->finished(*send, false);
+    finish(send, alone_);
     return Taken::kAwaited;
   }
   if (header.kind == Kind::kGo) {

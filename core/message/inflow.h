@@ -93,6 +93,13 @@ class Inflow {
     Inflow* inflow_;
   };
 
+  // How many messages' pieces have yet to come?
+  uint32_t awaited_in_pieces() const {
+    // relaxed: a hint
+    return awaited_.load(std::memory_order_relaxed);
+  }
+  // A receive in pieces will not be completed: its sender has died.
+  void lost_pieces() { add(awaited_, ~0u, alone_); }
   const MatchTable& table() const { return table_; }
   void tell(Counters* counters) const;  // what it has counted
 
@@ -113,7 +120,7 @@ class Inflow {
   bool deliver_long(Request* receive, Message* message);
   void deliver_list(Message* first);
   bool is_tried(const Request& receive, const Message& message) const;
-  bool may_read(const Message& message, uint64_t bytes, bool tries);
+  bool may_read(const Request& receive, const Message& message, uint64_t bytes, bool tries);
   int read_whole(Request* receive, const Message& message, uint64_t bytes);
   // pieces.cc
   void ask_for_pieces(Request* receive, Message* message, uint64_t bytes);
@@ -146,6 +153,7 @@ class Inflow {
   // Counters of all threads
   alignas(64) std::atomic<uint64_t> asked_for_{0};  // of the unexpected: received since
   alignas(64) std::atomic<uint64_t> single_copies_{0}, in_pieces_{0};
+  std::atomic<uint32_t> awaited_{0};
 };
 
 }  // namespace smelt::message

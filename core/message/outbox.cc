@@ -114,6 +114,7 @@ Outbox::Announced Outbox::announce(Request* request) {
   request->packet = kNoPacket;
   // relaxed: the thread with the answer has it from the receiver, which has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
+  if (header->kind == Kind::kLong) add(long_under_way_, 1, alone_);
   inbox.publish(cell, position, areas_.me);
   return answered ? Announced::kUnderWay : Announced::kComplete;
 }
@@ -276,6 +277,7 @@ bool Outbox::take_back(Request* send) {
     remove_from(&queue.first, &queue.last, send);
     remove_from(&queue.first_granted, &queue.last_granted, send);
     note(&queue);
+    if (stage != Request::kBegun) finished(*send, stage == Request::kInPieces);
     if (send->packet != kNoPacket && stage == Request::kInPieces) pieces_.give_back(send->packet);
     if (send->packet != kNoPacket && stage != Request::kInPieces) pool_.give_back(send->packet);
     send->stage.store(Request::kEnded, std::memory_order_relaxed);

@@ -59,6 +59,25 @@ class Outbox {
   // inbox meanwhile, where its answer may lie.
   bool take_back(Request* send);
 
+  // How many long messages of ours has somebody yet to receive? Long: announced, and then read by its receiver or sent
+  // in pieces.
+  uint32_t long_under_way() const {
+    // relaxed: a hint
+    return long_under_way_.load(std::memory_order_relaxed);
+  }
+  // Has the last of them that is known of gone in pieces?
+  bool sends_in_pieces() const {
+    // relaxed: a hint
+    return in_pieces_.load(std::memory_order_relaxed);
+  }
+  // A send is there, or its last piece is on its way, or its receiver has died.
+  void finished(const Request& send, bool in_pieces) {
+    if (!is_long(send.length)) return;
+    add(long_under_way_, ~0u, alone_);
+    // relaxed: a hint
+    in_pieces_.store(in_pieces, std::memory_order_relaxed);
+  }
+
   uint64_t deferred() const { return value_of(deferred_); }  // sends that have had to wait for room
 
  private:
@@ -81,6 +100,7 @@ class Outbox {
   bool launch_waiting();
   bool launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last);  // pieces.cc
   uint64_t part_of(uint64_t length) const;
+  bool is_long(uint64_t bytes) const { return bytes > kInlineBytes && bytes > eager_bytes_; }
 
   Areas areas_;
   uint32_t members_ = 0;  // with those on other machines
@@ -92,6 +112,8 @@ class Outbox {
   PacketPool pool_;   // of our own area, for eager messages
   PiecePool pieces_;  // ... for messages in pieces
   alignas(64) std::atomic<uint64_t> deferred_{0};
+  std::atomic<uint32_t> long_under_way_{0};  // announced, and not yet there
+  std::atomic<bool> in_pieces_{false};
   alignas(64) std::atomic<uint32_t> queues_waiting_{0};  // in which anything waits
 };
 

@@ -40,10 +40,13 @@ constexpr uint64_t kLeastPiece = 8 * 1024, kPieceStep = 4096;
 // The data do not come by themselves: the sender is told where they belong.
 void Inflow::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) {
   add(in_pieces_, 1, alone_);
+  add(awaited_, 1, alone_);
   receive->moved = 0;
   receive->wanted = bytes;
+  receive->work = 0;
   Header& header = message->header;
   header.kind = Kind::kGo;
+  header.which = receive->goes_both_ways;
   header.length = bytes;
   header.address = reinterpret_cast<uintptr_t>(receive);
   // release: its waiter may take it back from now on, should the sender have died (abandon)
@@ -63,6 +66,8 @@ void Outbox::grant(const Header& answer, uint16_t to) {
   send->moved = 0;
   send->wanted = answer.length;
   send->other = answer.address;
+  send->goes_both_ways = answer.which != 0;
+  send->work = 0;
   Queue& queue = queues_[to];
   lock(queue.lock, alone_);
   // relaxed: under the lock
@@ -84,19 +89,22 @@ bool Outbox::launch_pieces(Queue* queue, uint16_t to, Request** completed, Reque
     if (send->packet == kNoPacket) {
       send->packet = pieces_.take();
       if (send->packet == kNoPacket) break;
+      const uint64_t began = send->goes_both_ways ? unfenced_ticks() : 0;
       fetch(send, send->moved, areas_.piece(me, send->packet), bytes);
+      send->work = send->goes_both_ways ? unfenced_ticks() - began : 0;
     }
     uint64_t position = 0;
     InboxCell* cell = inbox.claim(me, &position);
     if (!cell) break;
     pieces_.hand_to(send->packet, to);
-    const Header header{0, bytes, Kind::kPiece, send->packet, send->other, 0};
+    const Header header{0, bytes, Kind::kPiece, send->packet, send->other, send->work};
     std::memcpy(cell->payload, &header, sizeof header);
     inbox.publish(cell, position, me);
     send->packet = kNoPacket;
     send->moved += bytes;
     any = true;
     if (send->moved < send->wanted) continue;
+    finished(*send, true);
     queue->first_granted = send->behind;
     // relaxed: under the lock
     send->stage.store(Request::kEnded, std::memory_order_relaxed);
@@ -109,13 +117,18 @@ bool Outbox::launch_pieces(Queue* queue, uint16_t to, Request** completed, Reque
 
 void Inflow::take_piece(const Header& header, uint16_t sender) {
   auto* receive = reinterpret_cast<Request*>(header.address);
+  const uint64_t began = receive->goes_both_ways ? unfenced_ticks() : 0;
   place(receive, receive->moved, areas_.piece(sender, header.which), header.length);
+  if (receive->goes_both_ways) receive->work += header.answer + (unfenced_ticks() - began);
   areas_.of(sender).piece_returns->give_back(header.which);
   receive->moved += header.length;
   if (receive->moved != receive->wanted) return;
+  add(awaited_, ~0u, alone_);
   if (receive->began != 0) {
     const uint64_t now = unfenced_ticks();
-    trials_.note(sender, receive->wanted, WayTrials::Way::kPieces, now, now - std::max(receive->began, pieces_ended_));
+    const uint64_t time = now - std::max(receive->began, pieces_ended_);
+    trials_.note({sender, receive->goes_both_ways, receive->wanted}, WayTrials::Way::kPieces, now,
+                 receive->goes_both_ways ? receive->work : time, outbox_->sends_in_pieces());
     pieces_ended_ = now;
   }
   finish(receive, alone_);

@@ -76,8 +76,8 @@ if grep -q 'no single copy' "$output"; then
   grep -q 'two ranks have tried' "$output" && fail "two ranks: tried what the kernel does not permit"
   skip "two ranks try both methods: the kernel permits no single copy"
 else
-  for which in bcast reduce allreduce alltoall allgather; do
-    for size in '8 KiB' '64 KiB' '512 KiB'; do tried $which "$size"; done
+  for which in bcast reduce allreduce alltoall allgather gather scatter; do
+    for size in '4 KiB' '8 KiB' '64 KiB' '512 KiB'; do tried $which "$size"; done
   done
 fi
 ok "two ranks, a limit is set: nothing is tried" 2 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 -x SMELT_COPY_LIMIT=20000 tried

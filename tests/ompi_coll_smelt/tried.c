@@ -5,7 +5,7 @@
 
 #include <sys/uio.h>
 
-enum { kCalls = 20, kMostWords = 1 << 16 };
+enum { kCalls = 40, kMostWords = 1 << 16 };
 
 static uint64_t in[2 * kMostWords], out[2 * kMostWords];
 
@@ -49,6 +49,13 @@ static void calls(MPI_Comm comm, int words, int round) {
   for (int from = 0; from < world_size; ++from) expect("alltoall", out + from * words, from, world_rank, words, round);
   CHECK(MPI_Allgather(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, comm) == MPI_SUCCESS);
   for (int from = 0; from < world_size; ++from) expect("allgather", out + from * words, from, 0, words, round);
+  memset(out, 0, sizeof out);
+  CHECK(MPI_Gather(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, root, comm) == MPI_SUCCESS);
+  for (int from = 0; world_rank == root && from < world_size; ++from)
+    expect("gather", out + from * words, from, 0, words, round);
+  memset(out, 0, sizeof out);
+  CHECK(MPI_Scatter(in, words, MPI_UINT64_T, out, words, MPI_UINT64_T, root, comm) == MPI_SUCCESS);
+  expect("scatter", out, root, world_rank, words, round);
 }
 
 // May rank 0 read rank 1's memory, and the other way round?
@@ -69,8 +76,9 @@ int main(int argc, char **argv) {
   if (world_size == 2 && !may_read() && world_rank == 0) puts("no single copy");
   MPI_Comm comm;
   CHECK(MPI_Comm_dup(MPI_COMM_WORLD, &comm) == MPI_SUCCESS);
+  static const int kWords[] = {1 << 9, 1 << 10, 1 << 13, kMostWords};
   for (int round = 0; round < kCalls; ++round)
-    for (int words = 1 << 10; words <= kMostWords; words *= 8) calls(comm, words, round);
+    for (size_t i = 0; i < sizeof kWords / sizeof *kWords; ++i) calls(comm, kWords[i], round);
   CHECK(MPI_Comm_free(&comm) == MPI_SUCCESS);
   return finish();
 }

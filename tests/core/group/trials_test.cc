@@ -33,7 +33,8 @@ class Trials : public testing::Test {
     for (int i = 0; i < kCalls; ++i) {
       EXPECT_FALSE(row.over) << i;
       const Method method = MethodTrials::next(row);
-      EXPECT_EQ(trials.note(which, size, method, ns(method, before[static_cast<int>(method)]++)), i + 1 == kCalls);
+      EXPECT_EQ(trials.note(trials.number_of(which, size), method, ns(method, before[static_cast<int>(method)]++)),
+                i + 1 == kCalls);
     }
     EXPECT_EQ(before[0], kCalls / 2);
     EXPECT_EQ(before[1], kCalls / 2);
@@ -50,7 +51,7 @@ class Trials : public testing::Test {
   MethodTrials trials;
 };
 
-constexpr int kShort = 0, kLong = 6;  // up to 8 KiB, which the ring of pieces has room for; up to 512 KiB
+constexpr int kShort = 1, kLong = 7;  // up to 8 KiB, which the ring of pieces has room for; up to 512 KiB
 
 TEST_F(Trials, ChooseTheFasterOne) {
   EXPECT_EQ(tried(kLong, 1000, 500), Method::kSingleCopy);
@@ -60,7 +61,10 @@ TEST_F(Trials, ChooseTheFasterOne) {
 
 TEST_F(Trials, AskForMoreWhereASenderCanRunAhead) {
   EXPECT_EQ(tried(kShort, 1000, 900), Method::kShelf);
-  EXPECT_EQ(tried(kShort + 1, 1000, 790), Method::kSingleCopy);
+  EXPECT_EQ(tried(kShort + 1, 1000, 590), Method::kSingleCopy);
+  EXPECT_EQ(tried(kShort, 1000, 650, SMELT_COLLECTIVE_SCATTER), Method::kShelf) << "a piece: half, or a little more";
+  EXPECT_EQ(tried(kShort + 2, 1000, 650), Method::kSingleCopy) << "two pieces: two thirds";
+  EXPECT_EQ(tried(kShort + 3, 1000, 790), Method::kSingleCopy) << "four: 0.8";
   EXPECT_EQ(tried(kLong, 1000, 900), Method::kSingleCopy);
   EXPECT_EQ(tried(kLong + 1, 1000, 990), Method::kShelf) << "as fast";
   EXPECT_EQ(tried(kShort, 1000, 900, SMELT_COLLECTIVE_BROADCAST), Method::kShelf);
@@ -111,7 +115,8 @@ TEST_F(Trials, WithoutTimesOfBothStayWithTheShelf) {
 
 // Data that are not in one piece cannot be read straight from there.
 TEST_F(Trials, OfASingleCopyThatDidNotServeStayWithTheShelf) {
-  for (int i = 0; i < kCalls; ++i) trials.note(kWhich, kLong, Method::kShelf, i % 8 < 4 ? 10 : 1000);
+  for (int i = 0; i < kCalls; ++i)
+    trials.note(trials.number_of(kWhich, kLong), Method::kShelf, i / MethodTrials::kEach % 2 == 0 ? 10 : 1000);
   EXPECT_TRUE(trials.is_shelf(kWhich, MethodTrials::longest(kLong)));
 }
 
@@ -128,6 +133,17 @@ TEST_F(Trials, AreOfEachCollectiveAndSizeByItself) {
   EXPECT_EQ(trials.next(kWhich, MethodTrials::longest(kLong)), Method::kShelf);
 }
 
+// A barrier follows, so nobody can run ahead.
+TEST_F(Trials, OfStrictCallsAreTheirOwn) {
+  EXPECT_EQ(tried(kShort, 1000, 900), Method::kShelf);
+  trials.set_strict(true);
+  EXPECT_EQ(tried(kShort, 1000, 900), Method::kSingleCopy);
+  EXPECT_EQ(tried(kLong, 1000, 990), Method::kShelf);
+  trials.set_strict(false);
+  EXPECT_EQ(MethodTrials::next(trials.row(kWhich, kShort)), Method::kShelf);
+  EXPECT_FALSE(trials.row(kWhich, kLong).over);
+}
+
 TEST_F(Trials, BeginAnewAfterManyCalls) {
   MethodTrials::Row& row = trials.row(kWhich, kLong);
   for (int round = 0; round < 3; ++round) {
@@ -140,7 +156,8 @@ TEST_F(Trials, BeginAnewAfterManyCalls) {
 }
 
 TEST(TrialSizes, ArePowersOfTwo) {
-  EXPECT_EQ(MethodTrials::size_of(4097), 0);
+  EXPECT_EQ(MethodTrials::size_of(4096), 0);
+  EXPECT_EQ(MethodTrials::size_of(4097), 1);
   for (int size = 0; size + 1 < MethodTrials::kSizes; ++size) {
     EXPECT_EQ(MethodTrials::size_of(MethodTrials::longest(size)), size);
     EXPECT_EQ(MethodTrials::size_of(MethodTrials::longest(size) + 1), size + 1);
@@ -157,7 +174,7 @@ TEST(TrialTimes, AreFromTheLastToBeginToTheLastToBeDone) {
 
 // --- two processes ---
 
-constexpr size_t kSizes[] = {5000, 18000, 20000, 70000, 300000};  // two are of the same power of two
+constexpr size_t kSizes[] = {4096, 5000, 18000, 20000, 70000, 300000};  // two are of the same power of two
 constexpr size_t kMost = 300000;
 
 void add(void*, const void* left, void* right, size_t elements) {
@@ -538,7 +555,7 @@ TEST(Tried, IsDescribed) {
                    EXPECT_HERE(all.find(wanted) != std::string::npos, "'%s' is missing in\n%s", wanted, all.c_str());
                    return 0;
                  };
-                 DO(has(SMELT_COLLECTIVE_BROADCAST, "<= 4 KiB: through shared memory"));
+                 DO(has(SMELT_COLLECTIVE_BROADCAST, "<= 2 KiB: through shared memory"));
                  DO(has(SMELT_COLLECTIVE_BROADCAST, "longer: the first calls of each size try"));
                  Pair pair(group, seat);
                  for (int i = 0; i < kCalls; ++i) DO(pair.call(Pair::kReduce, 20000));

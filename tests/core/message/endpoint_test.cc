@@ -781,6 +781,7 @@ TEST_P(WaitingForTheDead, IsTold) {
   std::vector<Request> many(200);  // the inbox of the dead is full
   for (Request& one : many) ASSERT_EQ(processes.own->send(&one, 1, 0, 0, large.data(), large.size()), 0);
   for (Request& one : many) EXPECT_EQ(processes.own->wait(&one), -EPIPE);
+  EXPECT_EQ(processes.own->long_under_way(), 0u);
   EXPECT_EQ(processes.ended(child), 1000 + SIGKILL);
 }
 
