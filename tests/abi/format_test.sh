@@ -1,6 +1,6 @@
 #!/bin/sh
 # The code is laid out as .clang-format says, and no line of it is longer than 120 characters, none of a document (but of its
-# tables) longer than 140.
+# tables) longer than 140. Nothing is left of a merge.
 #   format_test.sh SOURCE_ROOT
 set -u
 cd "$1" || exit 1
@@ -20,6 +20,8 @@ long=$(xargs env LC_ALL=C.UTF-8 grep -nHE '^.{121,}' < "$list" | cut -d: -f1,2)
 [ -z "$long" ] || { echo "FAIL: longer than 120 characters:"; echo "$long"; failed=1; }
 long=$(find . -maxdepth 1 -name '*.md' | xargs env LC_ALL=C.UTF-8 grep -nHE '^[^|].{140,}' docs/*.md | cut -d: -f1,2)
 [ -z "$long" ] || { echo "FAIL: longer than 140 characters:"; echo "$long"; failed=1; }
+left=$({ cat "$list"; find . -maxdepth 1 -name '*.md'; find docs results -name '*.md' -o -name '*.txt'; } | xargs grep -nHE '^(<{7}|>{7}) ' | cut -d: -f1,2)
+[ -z "$left" ] || { echo "FAIL: left of a merge:"; echo "$left"; failed=1; }
 grep -v '\.def$' "$list" > "$list.c"
 wrong=$(xargs clang-format --dry-run < "$list.c" 2>&1 | sed -n 's/: warning: .*//p')
 [ -z "$wrong" ] || { echo "FAIL: clang-format would change (clang-format -i FILE does):"; echo "$wrong"; failed=1; }
