@@ -150,7 +150,7 @@ TEST_F(GroupLimits, OfTwoAreTriedWhereNobodyMeasured) {
       for (const smelt_collective which : {SMELT_COLLECTIVE_BROADCAST, SMELT_COLLECTIVE_REDUCE,
                                            SMELT_COLLECTIVE_ALLREDUCE, SMELT_COLLECTIVE_ALLTOALL}) {
         EXPECT_TRUE(two.of[which].tried) << which;
-        EXPECT_EQ(two.of[which].copy, 4096u) << which;
+        EXPECT_EQ(two.of[which].copy, 2048u) << which;
       }
       EXPECT_FALSE(two.of[SMELT_COLLECTIVE_BARRIER].tried);
       EXPECT_FALSE(two.of[SMELT_COLLECTIVE_GATHERV].tried) << "nobody knows all lengths";
