@@ -296,8 +296,8 @@ TEST(Looks, TellShortBodiesFromLongOnes) {
       LoopThread& own = team.threads[0];
       team.looks = true;
       team.open_all(loop_of(100000));
-      // A body in which the thread loses its CPU looks long beside the one before. One such look decides nothing; two in
-      // a row would, so there are few looks where nothing is to be seen.
+      // If the thread loses its CPU on the way to the second body, the first looks short. One such look decides
+      // nothing, but two in a row would, so there are few looks where nothing is to be seen.
       for (uint64_t i = 0; i < (is_short ? 2000 : 300) && !own.in_batches; i++) {
         team.expect(0, i, 1);
         if (is_far && own.stage == Stage::kBody) own.was_short |= is_short, own.trip = ~uint64_t{0} / 1024;
