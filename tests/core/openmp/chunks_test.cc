@@ -296,12 +296,15 @@ TEST(Looks, TellShortBodiesFromLongOnes) {
       LoopThread& own = team.threads[0];
       team.looks = true;
       team.open_all(loop_of(100000));
-      // If the thread loses its CPU on the way to the second body, the first looks short. One such look decides
-      // nothing, but two in a row would, so there are few looks where nothing is to be seen.
-      for (uint64_t i = 0; i < (is_short ? 2000 : 300) && !own.in_batches; i++) {
+      // If the thread loses its CPU on the way to the second body, the first looks short; if on a trip, the counter looks
+      // far. So there are few looks where nothing is to be seen; and of long bodies one look decides nothing.
+      for (uint64_t i = 0; i < (is_short && is_far ? 2000 : 120) && !own.in_batches; i++) {
         team.expect(0, i, 1);
-        if (is_far && own.stage == Stage::kBody) own.was_short |= is_short, own.trip = ~uint64_t{0} / 1024;
-        if (!(is_short && own.stage == Stage::kBody)) spin(std::chrono::microseconds(2));
+        if (own.stage == Stage::kBody) {
+          if (is_far) own.was_short |= is_short;
+          own.trip = is_far ? ~uint64_t{0} / 1024 : 0;
+        }
+        if (!(is_short && own.stage == Stage::kBody)) spin(std::chrono::microseconds(10));
       }
       EXPECT_EQ(own.in_batches, is_short && is_far);
     }
