@@ -296,8 +296,8 @@ TEST(Looks, TellShortBodiesFromLongOnes) {
       LoopThread& own = team.threads[0];
       team.looks = true;
       team.open_all(loop_of(100000));
-      // If the thread loses its CPU on the way to the second body, the first looks short; if on a trip, the counter looks
-      // far. So there are few looks where nothing is to be seen; and of long bodies one look decides nothing.
+      // If the thread loses its CPU on the way to the second body, the first looks short; if on a trip, the counter
+      // looks far. So there are few looks where nothing is to be seen; and of long bodies one look decides nothing.
       for (uint64_t i = 0; i < (is_short && is_far ? 2000 : 120) && !own.in_batches; i++) {
         team.expect(0, i, 1);
         if (own.stage == Stage::kBody) {
