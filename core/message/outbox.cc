@@ -88,7 +88,8 @@ bool Outbox::put(uint16_t to, const Header& header) {
 // caller's.
 Outbox::Announced Outbox::announce(Request* request) {
   const uint64_t self = reinterpret_cast<uintptr_t>(request);
-  const bool is_inline = request->length <= kInlineBytes, is_eager = !is_inline && request->length <= eager_bytes_;
+  const bool is_inline = request->length <= kInlineBytes, waits = is_long(request->length);
+  const bool is_eager = !is_inline && !waits;
   if (is_eager && request->packet == kNoPacket) {
     request->packet = pool_.take();
     if (request->packet == kNoPacket) return Announced::kNoRoom;
@@ -101,10 +102,10 @@ Outbox::Announced Outbox::announce(Request* request) {
   auto* const header = new (cell->payload) Header;
   header->key = match_key(request->context, areas_.me, request->tag);
   header->length = request->length;
-  const bool answered = request->synchronous || (!is_inline && !is_eager);
-  header->kind = is_eager ? Kind::kEager : !is_inline ? Kind::kLong : answered ? Kind::kInline : Kind::kShort;
+  const bool answered = request->synchronous || waits;
+  header->kind = waits ? Kind::kLong : is_eager ? Kind::kEager : answered ? Kind::kInline : Kind::kShort;
   header->which = is_eager ? request->packet : 0;
-  header->address = header->kind == Kind::kLong ? reinterpret_cast<uint64_t>(request->data) : 0;
+  header->address = waits ? reinterpret_cast<uint64_t>(request->data) : 0;
   header->answer = answered ? self : 0;
   char* const data = header->kind == Kind::kShort ? cell->payload + kShortHeaderBytes : cell->payload + sizeof *header;
   if (is_inline)
@@ -114,7 +115,7 @@ Outbox::Announced Outbox::announce(Request* request) {
   request->packet = kNoPacket;
   // relaxed: the thread with the answer has it from the receiver, which has it from the cell
   request->stage.store(answered ? Request::kAnnounced : Request::kEnded, std::memory_order_relaxed);
-  if (header->kind == Kind::kLong) add(long_under_way_, 1, alone_);
+  if (waits) add(long_under_way_, 1, alone_);
   inbox.publish(cell, position, areas_.me);
   return answered ? Announced::kUnderWay : Announced::kComplete;
 }
