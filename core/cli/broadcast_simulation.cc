@@ -26,8 +26,8 @@
 //   ordered    the root's side has read before: it keeps its own pace, and the far ones keep theirs. Where the lead is
 //              shorter than what prefetchers run ahead, a part is read in turn all the same; half as much where each
 //              side has a flag of its own, since then the near ones have seen it earlier.
-// Who waits at each chunk (strict) has read the last one to its end before it looks, so its reads begin anew: the first
-// line of each chunk takes a whole ready read.
+// A reader that waits at each chunk (strict) has read the last one to its end before it looks. So its reads begin anew:
+// the first line of each chunk takes a whole ready read.
 // A reader who says how far it is waits until it owns the line that others poll (half a hop), and who looks finds a
 // line that is read on both sides (a ready read and a crossing).
 // The root is through when all have acknowledged.

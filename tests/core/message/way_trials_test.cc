@@ -24,7 +24,7 @@ struct Trials {
   int run(int messages, Costs costs, Way usual = Way::kPieces, uint16_t sender = 1, uint64_t bytes = 65536) {
     int single = 0;
     for (int i = 0; i < messages; ++i) {
-      const Way way = trials.next({sender, both_ways, bytes}, usual);
+      const Way way = next(usual, sender, bytes);
       single += way == Way::kSingleCopy;
       note(way, way == Way::kSingleCopy ? costs.single : costs.pieces, sender, bytes);
       now += way == Way::kSingleCopy ? costs.after_single : costs.after_pieces;
@@ -42,6 +42,16 @@ struct Trials {
   Arena arena;
   WayTrials trials;
   uint64_t now = 1'000'000'000;
+};
+
+// Messages go both ways at once.
+struct BothWays : Trials {
+  BothWays() { both_ways = true; }
+  // Pieces are known, and from now on the other side's messages go the other way.
+  void part(Costs costs) {
+    EXPECT_EQ(run(WayTrials::kTrial, costs), 0);
+    alike = false;
+  }
 };
 
 constexpr int kTrial = WayTrials::kTrial, kPeriod = WayTrials::kPeriod;
@@ -136,37 +146,30 @@ TEST(WayTrials, ATrialWaitsUntilNoPiecesAreOnTheirWay) {
 
 // A period of one side's single copy and the other side's pieces says nothing of what both would have by single copy.
 TEST(WayTrials, BothWaysPeriodsCountWhereBothSidesGoTheSameWay) {
-  Trials trials;
-  trials.both_ways = true;
+  BothWays trials;
   const Costs costs{600, 420, 0, 0};
-  EXPECT_EQ(trials.run(kTrial, costs), 0);
-  trials.alike = false;
+  trials.part(costs);
   EXPECT_EQ(trials.run(kTrial, {600, 420, 0, 600}), kTrial) << "they take longer than pieces do";
   EXPECT_EQ(trials.run(kTrial, costs), kTrial) << "promising all the same";
   trials.alike = true;
   EXPECT_EQ(trials.run(4 * kTrial, costs), 4 * kTrial) << "and better";
 }
 TEST(WayTrials, BothWaysSingleCopyThatOnlySeemsBetterIsNotKept) {
-  Trials trials;
-  trials.both_ways = true;
+  BothWays trials;
   EXPECT_LT(trials.run(kPeriod, {270, 220, 110, 290}), 2 * kTried + kTrial);
 }
 TEST(WayTrials, BothWaysItIsGivenUpWhereTheOtherSideStaysWithPieces) {
-  Trials trials;
-  trials.both_ways = true;
-  trials.run(kTrial, {600, 420, 0, 0});
-  trials.alike = false;
+  BothWays trials;
+  trials.part({600, 420, 0, 0});
   EXPECT_GT(trials.run(kPeriod, {600, 420, 0, 600}), kTrial);
   EXPECT_LE(trials.run(kPeriod, {600, 420, 0, 600}), int{WayTrials::kUnlike} + kTrial);
 }
 TEST(WayTrials, BothWaysThereIsMoreToPiecesThanTheirCopies) {
-  Trials trials;
-  trials.both_ways = true;
+  BothWays trials;
   EXPECT_GT(trials.run(kPeriod, {260, 290, 390, 40}), kPeriod - 2 * kTried) << "the period is the longer one";
 }
 TEST(WayTrials, BothWaysPiecesCostNoLessThanTheirWork) {
-  Trials trials;
-  trials.both_ways = true;
+  BothWays trials;
   trials.trials.next({1, true, 65536}, Way::kPieces);
   int single = 0;
   for (int i = 0; i < kPeriod; ++i) {
@@ -179,10 +182,8 @@ TEST(WayTrials, BothWaysPiecesCostNoLessThanTheirWork) {
   EXPECT_GT(single, kPeriod - 2 * kTried);
 }
 TEST(WayTrials, BothWaysWhatCameBeforeTheFirstOnesDoesNotCount) {
-  Trials trials;
-  trials.both_ways = true;
-  trials.run(kTrial, {600, 420, 0, 0});
-  trials.alike = false;
+  BothWays trials;
+  trials.part({600, 420, 0, 0});
   EXPECT_EQ(trials.run(kTrial, {600, 420, 0, 0}), kTrial);
   trials.alike = true;
   trials.now += 100'000;
