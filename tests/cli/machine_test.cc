@@ -92,7 +92,7 @@ TEST(Zoo, IsListedAndServesEveryVerb) {
     SCOPED_TRACE(name);
     EXPECT_NE(text.out.find("\n  " + name + " "), std::string::npos);
     for (const json& cost : row["costs"]) EXPECT_NE(cost["source"], "");
-    if (row["cpus"] > 64) continue;  // the larger ones read the same; planning them takes its time
+    if (row["cpus"] > 128) continue;  // the larger ones read the same; planning them takes its time
     const Outcome shown = smelt({"info", "--json", "--machine", "zoo:" + name});
     ASSERT_EQ(shown.code, 0) << shown.err;
     const json out = shown.json();
