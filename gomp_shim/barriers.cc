@@ -16,36 +16,18 @@
 #include "own_tasks.h"
 #include "real.h"
 #include "region.h"
-#include "surplus.h"
 
 namespace smelt::gomp {
 namespace {
 
-// Where threads may be ours.
-[[gnu::noinline]] void pass_otherwise(Position& position) {
-  const auto end = [&position] { return end_episode(position); };
-  if (Lent* const self = lent_in(position)) {
-    if (!pass_lent(*self, position.epoch + 1) && end() && position.thread == 0) count(position.region->counters.real);
-    return step(position);
-  }
-  openmp::pass(position, end);
-}
-
 // Passes the next barrier of the region.
 inline void pass(Position& position) {
-  const auto end = [&position] { return end_episode(position); };
-  // Relaxed: set before anybody had a position.
-  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_RELAXED)) [[unlikely]]
-    return pass_otherwise(position);
-  openmp::pass(position, end);
+  openmp::pass(position, [&position] { return end_episode(position); });
 }
 
 // May the thread that runs a block of copyprivate tell the others without a barrier between? Alike for all. Not where
-// the barrier would be libgomp's without asking, nor where threads may be ours: a hearer would keep the teller's CPU.
-inline bool tells(const Position& position) {
-  // Relaxed: set before anybody had a position.
-  return position.assumed == 0 && __atomic_load_n(&smelt_gomp_plain, __ATOMIC_RELAXED);
-}
+// the barrier would be libgomp's without asking.
+inline bool tells(const Position& position) { return position.assumed == 0; }
 
 }  // namespace
 }  // namespace smelt::gomp

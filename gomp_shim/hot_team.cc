@@ -17,7 +17,6 @@
 #include "policy/thresholds.h"
 #include "real.h"
 #include "solo.h"
-#include "surplus.h"
 #include "tasks.h"
 
 namespace smelt::gomp {
@@ -43,11 +42,6 @@ std::atomic<bool> state_unknown{false};
   hot.inside = true;
   const uint64_t first = hot.epoch;
   hot.fork->fork(first, message);
-  if (hot.lends) {
-    smelt_gomp_lent = hot.surplus->lent;
-    release_block(*smelt_gomp_lent, first, message);
-    count(region.counters.surplus);
-  }
   // The rest of the way in, while the news travels.
   hot.state.restore_range(hot.inside_image);
   Region** const link = std::exchange(smelt_gomp_next_region, &region.deeper);
@@ -67,14 +61,10 @@ std::atomic<bool> state_unknown{false};
         hot.state.save_range(&hot.inside_image);
         hot.state.restore_range(hot.serial);
       },
-      [&] { hot.state.restore_range(hot.inside_image); },
-      [&] { return hot.lends ? gather_lent(*smelt_gomp_lent, joined) : hot.fork->gather(joined, &region.real_epoch); },
+      [&] { hot.state.restore_range(hot.inside_image); }, [&] { return hot.fork->gather(joined, &region.real_epoch); },
       [&] {
-        if (hot.lends) alone(*smelt_gomp_lent);
         if (end_episode(position)) count(region.counters.real);
-        if (hot.lends) come_home(*smelt_gomp_lent);
       });
-  if (hot.lends) smelt_gomp_lent = nullptr;
   position = kOutside;
   smelt_gomp_next_region = link;
   hot.epoch = joined;
@@ -136,14 +126,10 @@ inline const char* misfit(const HotTeam& hot, uint32_t threads, unsigned flags) 
     return "a setting was changed in a region";
   if (hot.stale) [[unlikely]] {
     if (hot.icvs.dynamic) return "dynamic adjustment of team sizes";
-    if (hot.lends || !regions_inherit) return "a setting was changed";
+    if (!regions_inherit) return "a setting was changed";
   }
   if (threads != hot.size) [[unlikely]]
     return "another team size";
-  if (hot.lends && is_too_much(*hot.surplus, hot.regions)) [[unlikely]] {
-    hot.region->never_surplus = true;
-    return "its surplus threads kept their carriers waiting";
-  }
   return (flags & 7) != 0 ? why_not_hot(*hot.region, threads, flags) : nullptr;
 }
 
@@ -165,21 +151,16 @@ void prepare(HotTeam& hot, uint32_t size) {
   prepare_meeting(hot, region, size, REAL(omp_get_level)() + 1);
   hot.size_around = REAL(omp_get_num_threads)();
   hot.around = region.nested ? smelt_gomp_position.region : nullptr;
-  const uint32_t carriers = headcount.cpus.load(std::memory_order_relaxed);
-  hot.lends = !why_not_surplus(region, size) && make_surplus(hot.surplus, size, carriers);
-  const uint32_t at_work = hot.lends ? carriers : size;
-  if (!hot.around) count_team(region, at_work);
-  hot.team = &team_for(region, at_work, headcount.crowded(), false);
-  if (hot.lends) begin_surplus(*hot.surplus, region);
+  if (!hot.around) count_team(region, size);
+  hot.team = &team_for(region, size, headcount.crowded(), false);
   hot.threads_end.store(false, std::memory_order_relaxed);  // ordered by libgomp's fork
   hot.compare = false;
   hot.icvs = hot.taken = icvs_now();
   hot.stale = false;
   hot.settings = smelt_gomp_own.settings;
   // Others of the team around may be at work meanwhile: nothing is asked then.
-  hot.canary =
-      hot.around || hot.lends ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  hot.policy = wait_policy(hot.team->crowded || hot.lends, size);
+  hot.canary = hot.around ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
+  hot.policy = wait_policy(hot.team->crowded, size);
   hot.state.save(&hot.serial);
 }
 
@@ -192,11 +173,6 @@ bool equip(HotTeam& hot, uint32_t given) {
       expected && build_for_hot_team(*hot.region, *hot.team) && (hot.around || hot.state.hold_destructor());
   hot.fork = built ? hot.team->fork.fork : nullptr;
   hot.barrier = built ? hot.team->made.barrier : nullptr;
-  if (hot.lends) {
-    hot.surplus->fork = hot.fork;
-    hot.surplus->barrier = hot.barrier;
-    lend(*hot.surplus, 0);
-  }
   dismiss(hot);
   if (!built) REAL(GOMP_parallel_end)();
   return built;
@@ -278,23 +254,13 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
     return false;
   }
   count(region.counters.starts);
-  if (options().verbose >= 2) {
-    report_hot(region, *hot->team, "hot, fork and join ");
-    if (hot->lends)
-      log_line("team of %u: its threads are user-level threads of %u", threads, hot->surplus->blocks);
-    else if (const char* const why = options().surplus ? why_not_surplus(region, threads) : nullptr)
-      log_line("team of %u: no surplus threads: %s", threads, why);
-  }
+  if (options().verbose >= 2) report_hot(region, *hot->team, "hot, fork and join ");
   return true;
 }
 
 void send_home(HotTeam& hot, ThreadState& here) {
   here.while_in(hot.inside_image, [&] {
     openmp::send_home(hot);
-    if (hot.lends) {
-      release_block(*hot.surplus->lent, hot.epoch, {});
-      leave_lent(*hot.surplus->lent);
-    }
     REAL(GOMP_parallel_end)();
   });
 }
@@ -413,10 +379,7 @@ void note_thread_end() {
     hot->threads_end.store(true, std::memory_order_relaxed);
 }
 
-void wake_joining(HotTeam& hot) {
-  hot.fork->wake_all();
-  if (hot.lends) ring_all(*hot.surplus);
-}
+void wake_joining(HotTeam& hot) { hot.fork->wake_all(); }
 
 void end_teams_at(Region& region) {
   if (take_kept(&region)) end(*region.hot);
@@ -451,9 +414,7 @@ void forget_hot() {
 }
 
 void leave_hot(Region& region) {
-  if (!region.hot) return;
-  free_surplus(region.hot->surplus);
-  region.hot->state = {};
+  if (region.hot) region.hot->state = {};
 }
 
 void free_hot(Region& region) {

@@ -51,8 +51,7 @@
 // no value (thread_state.h); our own key's destructor ends the team and gives the value back, which brings libgomp's
 // another round.
 //
-// More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps. With
-// SMELT_SURPLUS=1 a kernel thread for each CPU runs them all, and barrier and fork are made for those (surplus.h).
+// More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
 //
 // The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible;
 // they are permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
@@ -85,8 +84,6 @@ struct RegionCall {
   unsigned* reduction_size;  // of GOMP_parallel_reductions: where its result goes
 };
 
-struct Surplus;
-
 // The holder of a kept team: parked.h.
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
@@ -98,8 +95,6 @@ struct HotTeam : HotRecord, SwappedState {
   uint32_t settings;           // nested: ThreadsOwn::settings at the start
   bool compare;                // a setting was touched in the serial part
   bool stale;                  // `icvs` and `taken` differ
-  Surplus* surplus;            // surplus.h; kept for the next team of that shape
-  bool lends;                  // its threads are surplus ones
   int32_t size_around;         // nested: of the team around
   const RegionRecord* around;  // and its region; nullptr: none, the serial part
   HotTeam* next_kept;          // nested: parked.cc

@@ -68,16 +68,6 @@ void GOMP_parallel_loop_runtime(GompFunction, void*, unsigned, long, long, long,
 void GOMP_parallel_loop_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 void GOMP_parallel_loop_maybe_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 
-void GOMP_critical_start(void);
-void GOMP_critical_end(void);
-void GOMP_critical_name_start(void**);
-void GOMP_critical_name_end(void**);
-void GOMP_atomic_start(void);
-void GOMP_atomic_end(void);
-void GOMP_reduction_start(void);
-void GOMP_reduction_end(void);
-void GOMP_ordered_start(void);
-
 void GOMP_parallel_start(GompFunction, void*, unsigned);
 void GOMP_parallel_end(void);
 bool GOMP_loop_start(long, long, long, long, long, long*, long*, uintptr_t*, void**);
@@ -99,14 +89,6 @@ int omp_get_active_level(void);
 int omp_get_thread_limit(void);
 int omp_get_max_task_priority(void);
 void omp_get_schedule(int*, int*);
-void omp_set_lock(void*);  // omp_lock_t, omp_nest_lock_t: the program's memory
-void omp_set_lock_(void*);
-void omp_set_nest_lock(void*);
-void omp_set_nest_lock_(void*);
-int omp_test_lock(void*);
-int omp_test_nest_lock(void*);
-int omp_test_lock_(void*);  // Fortran's, where a lock may be a pointer to one
-int omp_test_nest_lock_(void*);
 void omp_set_num_threads(int);
 void omp_set_dynamic(int);
 void omp_set_max_active_levels(int);

@@ -7,7 +7,6 @@
 #include "hot_team.h"
 #include "openmp/callers.h"
 #include "real.h"
-#include "surplus.h"
 
 namespace smelt::gomp {
 namespace {
@@ -81,11 +80,10 @@ inline DynamicLoop unsigned_loop(bool up, GompUll start, GompUll end, GompUll st
 
 }  // namespace
 
-// Can a loop be taken in this team? `threads` of the barrier are not those of the team where some are surplus ones:
-// blocks of them share a place in it.
+// Can a loop be taken in this team?
 inline bool takes_loops(const Position& position) {
   const Barrier& barrier = *position.barrier;
-  return options().dynamic_loops && !lent_in(position) && barrier.participants() > 1 && !barrier.is_crowd();
+  return options().dynamic_loops && barrier.participants() > 1 && !barrier.is_crowd();
 }
 
 bool begin_sections(Position& position, unsigned count) {

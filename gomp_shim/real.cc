@@ -97,7 +97,7 @@ const char* why_not_newer(const void* entry) {
   if (nodes_are_known) return nullptr;
   barriers_alone = true;
   if (options().verbose >= 1) log_line("%s: %s", SMELT_VERSION, kBarriersAlone);
-  for (const char* name : {"SMELT_HOT_TEAM", "SMELT_NESTED", "SMELT_DYNAMIC_LOOPS", "SMELT_TASKS", "SMELT_SURPLUS"})
+  for (const char* name : {"SMELT_HOT_TEAM", "SMELT_NESTED", "SMELT_DYNAMIC_LOOPS", "SMELT_TASKS"})
     set_option(name, "0");
   return nullptr;
 }

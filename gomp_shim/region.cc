@@ -15,13 +15,12 @@
 #include "policy/wait.h"
 #include "real.h"
 #include "solo.h"
-#include "surplus.h"
 
 extern "C" {
 constinit thread_local smelt::gomp::Position smelt_gomp_position;
 constinit thread_local smelt::gomp::Region** smelt_gomp_next_region;
 constinit thread_local smelt::gomp::Note* smelt_gomp_untold;
-uint8_t smelt_gomp_plain = 0;
+uint8_t smelt_gomp_found = 0;
 }
 
 namespace smelt::gomp {
@@ -75,7 +74,6 @@ void after_fork_in_child() {
     expect_new_pool();
   }
   smelt_gomp_position = kOutside;
-  smelt_gomp_lent = nullptr;
   visit_regions(outermost, [](Region& region) {
     forget_tasks(region);
     // Relaxed: there is one thread. Where no loop was ours, no pages are touched.
@@ -250,7 +248,6 @@ void set_icvs(const Icvs& icvs) {
 
 void enter(const RegionCall& call, RealEntry real) {
   if (!active()) return real(call, call.function, call.data);
-  if (Lent* const self = smelt_gomp_lent) alone(*self);  // the region inside is of kernel threads
   if (!smelt_gomp_next_region) smelt_gomp_next_region = &outermost;
   Region** const link = smelt_gomp_next_region;
   if (link == &outermost && smelt_gomp_hot && smelt_gomp_hot->inside) [[unlikely]] {
@@ -332,9 +329,9 @@ const char* start_regions() {
   pthread_atfork(before_fork, after_fork, after_fork_in_child);
   resolve_thread_calls();
   find_runtime(smelt_real_GOMP_parallel);
-  // Release: a thread that sees it finds the slots filled.
   start_tasks();
-  if (!options().surplus) __atomic_store_n(&smelt_gomp_plain, 1, __ATOMIC_RELEASE);
+  // Release: a thread that sees it finds the slots filled.
+  __atomic_store_n(&smelt_gomp_found, 1, __ATOMIC_RELEASE);
   return nullptr;
 }
 

@@ -126,7 +126,6 @@ struct Habits {
   uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
   uint32_t ones = 0;             // regions of one thread since there was a team of one for them
   bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
-  bool never_surplus = false;    // surplus threads: the watchdog had too much to do
   bool never_kept = false;       // nested: libgomp has refused such a team once
   PoolWord pool;                 // of an outermost region
 };
@@ -191,8 +190,8 @@ void visit_regions(Region* first, void (*visit)(Region&));  // that one and all 
 Region* outermost_region();
 void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
 
-// 1: no threads are surplus ones, and libgomp has been found. Read by the stubs, too.
-extern "C" uint8_t smelt_gomp_plain __attribute__((visibility("hidden")));
+// 1: libgomp has been found, and is served. Read by the stubs, too.
+extern "C" uint8_t smelt_gomp_found __attribute__((visibility("hidden")));
 
 // A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a
 // loop of ours asks libgomp for its level with every call, whether it is meant for that loop.

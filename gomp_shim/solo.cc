@@ -11,7 +11,6 @@
 #include "policy/thresholds.h"
 #include "real.h"
 #include "region.h"
-#include "surplus.h"
 
 namespace smelt::gomp {
 namespace {
@@ -98,7 +97,7 @@ bool start_solo(Region& region, const RegionCall& call, const Position& around) 
 }  // namespace
 
 bool run_solo(Region& region, const RegionCall& call) {
-  if (call.reduction_size || smelt_gomp_lent) return false;
+  if (call.reduction_size) return false;
   Position& position = smelt_gomp_position;
   // In the region's implicit task alone, of a region that we serve: as for kept teams.
   if (region.nested &&

@@ -64,23 +64,6 @@
         END     \name
         .endm
 
-        // On to 1 where there may be something of ours to do.
-        .macro JUMP_OR_1 name
-        adrp    x16, smelt_gomp_plain
-        add     x16, x16, :lo12:smelt_gomp_plain
-        ldarb   w16, [x16]                      // before the slot: region.cc releases it after
-        cbz     w16, 1f
-        adrp    x16, smelt_openmp_several
-        ldrb    w16, [x16, :lo12:smelt_openmp_several]
-        cbnz    w16, 1f
-        JUMP    \name
-        .endm
-
-        .macro JUMP_OR_OURS name
-        JUMP_OR_1 \name
-1:      b       smelt_gomp_\name
-        .endm
-
         // GOMP_task: deferred in w5, flags in w6. That any is run at once when the deque is long, task_entries.cc sees to.
         .macro MAKING_STUB name
         BEGIN   \name
@@ -98,20 +81,15 @@
         cbnz    w16, 1f
         JUMP    \name
 2:      TO_1_IF_UNMARKED
-        JUMP_OR_OURS \name
-        END     \name
-        .endm
-
-        .macro WAITING_STUB name
-        BEGIN   \name
-        JUMP_OR_OURS \name
-        END     \name
-        .endm
-
-        .macro ALONE_STUB name
-        BEGIN   \name
-        JUMP_OR_1 \name
-1:      LONG_WAY \name, smelt_gomp_alone
+        adrp    x16, smelt_gomp_found
+        add     x16, x16, :lo12:smelt_gomp_found
+        ldarb   w16, [x16]                      // before the slot: region.cc releases it after
+        cbz     w16, 1f
+        adrp    x16, smelt_openmp_several
+        ldrb    w16, [x16, :lo12:smelt_openmp_several]
+        cbnz    w16, 1f
+        JUMP    \name
+1:      b       smelt_gomp_\name
         END     \name
         .endm
 
@@ -142,9 +120,7 @@
 
 #define SYMBOL(name)
 #define MAKES(name) MAKING_STUB name
-#define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
-#define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) NOTING_STUB name

@@ -78,19 +78,6 @@
         END     \name
         .endm
 
-        // Threads are libgomp's in this process, and its only runtime is ours: what else there may be to do, `ours` does.
-        .macro JUMP_OR name, ours
-        cmpb    $0, smelt_gomp_plain(%rip)
-        je      \ours
-        cmpb    $0, smelt_openmp_several(%rip)
-        jne     \ours
-        jmpq    *smelt_real_\name(%rip)
-        .endm
-
-        .macro JUMP_OR_OURS name
-        JUMP_OR \name, smelt_gomp_\name
-        .endm
-
         // GOMP_task: deferred in %r9b, flags at 8(%rsp). What is run at once anyway is libgomp's, without a look at the
         // rest: undeferred tasks without dependences, not final ones (own_tasks.h); and any without dependences when the
         // thread's deque is long. Both where the position allows it.
@@ -126,20 +113,11 @@
         jmpq    *smelt_real_\name(%rip)
 2:      cmpl    $0, %fs:(%r11)                  // Position::unmarked
         jne     smelt_gomp_\name
-        JUMP_OR_OURS \name
-        END     \name
-        .endm
-
-        .macro WAITING_STUB name
-        BEGIN   \name
-        JUMP_OR_OURS \name
-        END     \name
-        .endm
-
-        .macro ALONE_STUB name
-        BEGIN   \name
-        JUMP_OR \name, 1f
-1:      LONG_WAY \name, smelt_gomp_alone
+        cmpb    $0, smelt_gomp_found(%rip)
+        je      smelt_gomp_\name
+        cmpb    $0, smelt_openmp_several(%rip)
+        jne     smelt_gomp_\name
+        jmpq    *smelt_real_\name(%rip)
         END     \name
         .endm
 
@@ -172,9 +150,7 @@
 
 #define SYMBOL(name)
 #define MAKES(name) MAKING_STUB name
-#define WAITS(name) WAITING_STUB name
 #define MARKED(name) MARKING_STUB name
-#define ALONE(name) ALONE_STUB name
 #define LEFT(name) STUB name, smelt_gomp_leave
 #define COOLED(name) STUB name, smelt_gomp_cool
 #define NOTED(name) NOTING_STUB name

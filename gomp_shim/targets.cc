@@ -4,7 +4,6 @@
 #include "openmp/callers.h"
 #include "own_tasks.h"
 #include "real.h"
-#include "surplus.h"
 #include "tasks.h"
 
 namespace smelt::gomp {
@@ -14,7 +13,6 @@ namespace {
 void end_teams() {
   if (!active()) return;
   note_unseen_region();
-  if (Lent* const self = smelt_gomp_lent) alone(*self);
   end_kept();
   cool("something begins that cannot bear parked workers");
 }
@@ -50,7 +48,7 @@ class OnHost {
   OnHost() : parked_(smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr) {
     if (parked_)
       parked_->inside = true;
-    else if (smelt_gomp_hot || smelt_gomp_lent || keeps_team(next_region_inside()))
+    else if (smelt_gomp_hot || keeps_team(next_region_inside()))
       end_teams();
     else
       note_unseen_region();
@@ -143,8 +141,7 @@ void GOMP_target_ext(int device, GompFunction function, size_t count, void** add
   // The usual case by itself: nothing is called but libgomp's function, so all arguments stay where they are.
   HotTeam* const hot = smelt_gomp_hot;
   const void* const caller = __builtin_return_address(0);
-  const bool undisturbed =
-      hot ? !hot->inside : !smelt_gomp_lent && !keeps_team(next_region_inside()) && unseen_region_noted();
+  const bool undisturbed = hot ? !hot->inside : !keeps_team(next_region_inside()) && unseen_region_noted();
   if (!undisturbed || (flags & kNowait) != 0 || depend || !is_known_ours(caller)) {
     const Target target{device, function, count, addresses, sizes, kinds, flags, depend, args};
     run_target(target, caller);

@@ -9,7 +9,6 @@
 #include "openmp/episodes.h"
 #include "own_tasks.h"
 #include "real.h"
-#include "surplus.h"
 #include "task_barrier.h"
 #include "task_entries.h"
 #include "task_pool.h"
@@ -291,10 +290,8 @@ bool needs_look(const Position& position) {
 }
 
 void start_tasks() {
-  const char* const setting = options().tasks;
-  const bool own = std::strcmp(setting, "1") == 0 || (std::strcmp(setting, "auto") == 0 && !options().surplus);
   if (REAL(omp_get_max_task_priority)() == 0) plain_flags |= kPriority;
-  smelt_gomp_own_tasks = own && find_shell();
+  smelt_gomp_own_tasks = options().tasks && find_shell();
 }
 
 }  // namespace smelt::gomp
@@ -325,13 +322,8 @@ void call_bounded(MakeCall c, const void* caller) {
 }
 
 // Where tasks are libgomp's.
-void pass_on(Position& position, MakeCall& call, const void* caller) {
-  if (lent_in(position) && !(call.flags & kDetach)) {
-    call.deferred = false;
-    alone_if_tasks_wait();  // for those that it depends on
-  } else if (position.unmarked) {
-    smelt_gomp_mark();
-  }
+void pass_on(const Position& position, const MakeCall& call, const void* caller) {
+  if (position.unmarked) smelt_gomp_mark();
   call_libgomp(call, caller);
 }
 

@@ -5,7 +5,6 @@
 #include "hot_team.h"
 #include "own_tasks.h"
 #include "region.h"
-#include "surplus.h"
 #include "task_pool.h"
 
 namespace smelt::gomp {
@@ -68,11 +67,6 @@ void wait_for_node(TaskTeam& team, Position& position, const DependNode& node);
 // Back when the children of the current task that the list depends on have ended. False: some of the list is not to be
 // had here.
 bool wait_for_dependences(Position& position, void** list);
-
-// Surplus threads wait for no task, for each has run when its maker goes on; but for those with detach.
-inline void alone_if_tasks_wait() {
-  if (Lent* const self = smelt_gomp_lent; self && self->defers) alone(*self);
-}
 
 // GOMP_taskwait, by a thread that has made tasks in its region.
 void wait_for_children(Position& position, const void* caller);

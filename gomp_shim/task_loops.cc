@@ -20,7 +20,6 @@
 #include "openmp/callers.h"
 #include "own_tasks.h"
 #include "real.h"
-#include "surplus.h"
 #include "task_entries.h"
 #include "task_pool.h"
 #include "tasks.h"
@@ -139,9 +138,7 @@ bool run_own_loop(const TaskCall& task, unsigned flags, GompUll number, int prio
                   const void* caller) {
   static_assert(sizeof(T) == sizeof(GompUll));
   Position& position = smelt_gomp_position;
-  if ((number == 0 && (flags & kGrainsize)) || !makes_own(position, caller) || is_changed(position) ||
-      ((flags & kReduction) && lent_in(position)))
-    return false;
+  if ((number == 0 && (flags & kGrainsize)) || !makes_own(position, caller) || is_changed(position)) return false;
   const bool up = std::is_signed_v<T> ? step > 0 : (flags & kUp) != 0;
   const GompUll iterations = iterations_of(start, end, step, up);
   if (iterations == 0) return (flags & kReduction) == 0;  // else libgomp tells the program that nothing was reduced
@@ -167,13 +164,6 @@ bool run_own_loop(const TaskCall& task, unsigned flags, GompUll number, int prio
   return true;
 }
 
-// Before a loop of libgomp's: of a surplus thread all its tasks are run at once; else they are marked.
-unsigned flags_at_libgomp(const Position& position, unsigned flags) {
-  if (lent_in(position)) return flags & ~kIf;
-  if (position.unmarked) smelt_gomp_mark();
-  return flags;
-}
-
 }  // namespace
 }  // namespace smelt::gomp
 
@@ -189,7 +179,7 @@ void GOMP_taskloop(GompFunction function, void* data, void (*copy)(void*, void*)
                    __builtin_return_address(0)))
     return;
   Position& position = smelt_gomp_position;
-  flags = flags_at_libgomp(position, flags);
+  if (position.unmarked) smelt_gomp_mark();
   const InLibgomp inside(position);
   STOCK(GOMP_taskloop)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
 }
@@ -200,7 +190,7 @@ void GOMP_taskloop_ull(GompFunction function, void* data, void (*copy)(void*, vo
                    __builtin_return_address(0)))
     return;
   Position& position = smelt_gomp_position;
-  flags = flags_at_libgomp(position, flags);
+  if (position.unmarked) smelt_gomp_mark();
   const InLibgomp inside(position);
   STOCK(GOMP_taskloop_ull)(function, data, copy, size, align, flags, tasks, priority, start, end, step);
 }

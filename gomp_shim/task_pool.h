@@ -8,8 +8,8 @@
 
 namespace smelt::gomp {
 
-constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4, kDepend = 8, kPriority = 16, kIf = 1024,
-                   kDetach = 8192;     // of GOMP_task's flags
+constexpr unsigned kUntied = 1, kFinal = 2, kMergeable = 4, kDepend = 8, kPriority = 16,
+                   kIf = 1024;         // of GOMP_task's flags
 constexpr uint32_t kPolls = 3000;      // before a waiting thread gives up its CPU
 constexpr uint32_t kCrowdPolls = 60;   // ... and one of more threads than CPUs: somebody waits for that CPU
 constexpr uint32_t kCrowdYields = 64;  // ... and then, to others of the team, before it sleeps

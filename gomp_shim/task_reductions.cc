@@ -20,7 +20,6 @@
 #include "openmp/callers.h"
 #include "own_tasks.h"
 #include "real.h"
-#include "surplus.h"
 #include "task_entries.h"
 #include "task_pool.h"
 #include "tasks.h"
@@ -106,7 +105,7 @@ bool find_copy(const Position& position, uintptr_t address, Copy& copy) {
 }  // namespace
 
 bool add_reductions(Position& position, uintptr_t* arrays) {
-  if (lent_in(position) || !settle(position)) return false;
+  if (!settle(position)) return false;
   Group* const group = position.task->group;
   if (!group || group->owner != position.task || group->arrays != 0) return false;
   uint32_t count = 0;  // before libgomp puts the outer groups' behind them
@@ -140,7 +139,7 @@ void GOMP_taskgroup_reduction_register(uintptr_t* arrays) {
 void GOMP_task_reduction_remap(size_t count, size_t originals, void** addresses) {
   Position& position = smelt_gomp_position;
   const void* const caller = __builtin_return_address(0);
-  if (!smelt_gomp_own_tasks || lent_in(position) || !served(position, caller) || !is_eligible(position))
+  if (!smelt_gomp_own_tasks || !served(position, caller) || !is_eligible(position))
     return STOCK(GOMP_task_reduction_remap)(count, originals, addresses);
   for (size_t i = 0; i < count; ++i) {
     const bool wants_original = i < originals;

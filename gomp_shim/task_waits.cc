@@ -6,7 +6,6 @@
 #include "openmp/callers.h"
 #include "own_tasks.h"
 #include "real.h"
-#include "surplus.h"
 #include "task_barrier.h"
 #include "task_entries.h"
 #include "task_pool.h"
@@ -112,21 +111,19 @@ static bool may_have_children(const Position& position) {
 
 [[gnu::noinline]] static void wait_otherwise(Position& position, const void* caller) {
   if (may_have_children(position)) return wait_for_children(position, caller);
-  alone_if_tasks_wait();
   reinterpret_cast<decltype(&::GOMP_taskwait)>(meant(smelt_real_GOMP_taskwait, caller))();
 }
 
 void GOMP_taskwait(void) {
   Position& position = smelt_gomp_position;
   // Acquire: pairs with start_regions(), for the slot.
-  if (!__atomic_load_n(&smelt_gomp_plain, __ATOMIC_ACQUIRE) || smelt_openmp_several || may_have_children(position))
+  if (!__atomic_load_n(&smelt_gomp_found, __ATOMIC_ACQUIRE) || smelt_openmp_several || may_have_children(position))
     return wait_otherwise(position, __builtin_return_address(0));
   return reinterpret_cast<decltype(&::GOMP_taskwait)>(smelt_real_GOMP_taskwait)();
 }
 
 void GOMP_taskwait_depend(void** depend) {
   Position& position = smelt_gomp_position;
-  alone_if_tasks_wait();
   if (!is_ours_here(position, __builtin_return_address(0))) return STOCK(GOMP_taskwait_depend)(depend);
   if (!wait_for_dependences(position, depend)) {
     leave_tasks_to_libgomp(position);
@@ -147,7 +144,6 @@ void GOMP_taskgroup_start(void) {
 
 void GOMP_taskgroup_end(void) {
   Position& position = smelt_gomp_position;
-  alone_if_tasks_wait();
   if (!position.barrier || !is_eligible(position)) return STRAIGHT(GOMP_taskgroup_end)();
   if (!is_ours_here(position, __builtin_return_address(0)) || is_final(position) || position.assumed != 0)
     return STOCK(GOMP_taskgroup_end)();
@@ -157,7 +153,6 @@ void GOMP_taskgroup_end(void) {
 // The end of a worksharing construct with task reductions: a barrier of libgomp's is in it.
 void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   Position& position = smelt_gomp_position;
-  smelt_gomp_alone();
   const bool ours = is_ours_here(position, __builtin_return_address(0));
   if (ours && position.task) run_own(*team_of(position), position);
   const InLibgomp inside(position, ours);

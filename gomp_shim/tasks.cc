@@ -7,7 +7,6 @@
 #include "own_tasks.h"
 #include "real.h"
 #include "region.h"
-#include "surplus.h"
 
 // The stubs find them there.
 static_assert(offsetof(smelt::openmp::Position, unmarked) == 0);
@@ -20,9 +19,7 @@ extern "C" void smelt_gomp_mark(void) {
   Position& position = smelt_gomp_position;
   if (position.word) take_position(position);
   // Where other runtimes' calls come by, and where the position may yet be taken, every task is looked at.
-  Lent* const lent = lent_in(position);
-  position.unmarked = position.word || smelt_openmp_several || lent;
-  if (lent) lent->defers = true;
+  position.unmarked = position.word || smelt_openmp_several;
   if (!position.real_epoch) return;
   // A region inside this one that we do not see ends its own tasks, and they are in none of our groups.
   if (REAL(omp_get_level)() == position.level) {

@@ -173,7 +173,6 @@ const char* why_never() {
     if (!slot) return "this libomp lacks an entry point";
   // Its regions would have threads of their own beside a parked team, and other threadprivate values.
   if (is_called("GOMP_parallel")) return "code that GCC compiled runs on libomp";
-  take_yields();
   return nullptr;
 }
 

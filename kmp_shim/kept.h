@@ -45,7 +45,7 @@ inline void pass_real(Position& at, KmpThread gtid) {
 [[gnu::always_inline]] inline void live_in(HotRecord& hot, Region& region) {
   const KmpThread gtid = REAL(__kmpc_global_thread_num)(&nowhere);
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
-  if (!come_to_meeting(hot, me, &region.cpus[me])) return;
+  if (!come_to_meeting(hot, me, region.cpus[me])) return;
   Position& at = position;
   const Position before = at;
   const uint32_t open = smelt_kmp_handed_on.open;

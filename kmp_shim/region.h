@@ -186,9 +186,6 @@ void start_blocktime();
 // Gives the calling thread the last one that the program has set.
 void lend_blocktime();
 
-// thread_calls.cc: from now on libomp's yields may be left out.
-void take_yields();
-
 }  // namespace smelt::kmp
 
 // The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has

@@ -11,7 +11,6 @@
 // ended where more time has gone by from one look to the next than looks take. (Beside other processes a yield may take
 // a time slice: CRITICAL of epcc/syncbench took 0.6 to 2 us with one yield in 256 looks of whatever waits, or in 16384,
 // and 0.07 without a stand-in.)
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -84,14 +83,6 @@ bool is_left_out(const void* caller) {
 }
 
 }  // namespace
-
-void take_yields() {
-  // The shim for libgomp stands in front of us, and asks.
-  using Hook = bool (*)(const void* caller);
-  if (void* const hook = dlsym(RTLD_DEFAULT, "smelt_gomp_yield_left_out"))
-    __atomic_store_n(static_cast<Hook*>(hook), Hook{is_left_out}, __ATOMIC_RELAXED);
-}
-
 }  // namespace smelt::kmp
 
 using namespace smelt::kmp;

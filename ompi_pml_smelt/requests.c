@@ -18,7 +18,6 @@
 #include "opal/class/opal_free_list.h"
 #include "opal/runtime/opal_progress.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <string.h>
 
@@ -171,22 +170,7 @@ bool pml_smelt_look(void) {
 
 void pml_smelt_wait(smelt_transfer *transfer) { pml_smelt_wait_for(&transfer, 1, 1); }
 
-/* A thread of an OpenMP region that Smelt's shim runs as a user-level thread (SMELT_SURPLUS=1) looks, and lets others
- * of its kernel thread run, until there is nobody else who could: then it may keep that. */
-static int (*give_way)(void);
-
-void pml_smelt_waits_find(void) {
-  void *found = dlsym(RTLD_DEFAULT, "smelt_gomp_give_way");
-  memcpy(&give_way, &found, sizeof found);
-}
-
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed) {
-  for (bool others = give_way != NULL; others; others = give_way() != 0) {
-    (void)smelt_endpoint_progress(pml_smelt_endpoint);
-    unsigned done = 0;
-    for (unsigned i = 0; i < count; ++i) done += smelt_transfer_done(pml_smelt_endpoint, transfers[i]) != 0;
-    if (done >= needed) return;
-  }
   (void)smelt_endpoint_wait(pml_smelt_endpoint, transfers, count, needed);
 }
 

@@ -70,7 +70,6 @@ bool pml_smelt_look(void);
 /* Until it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed);
-void pml_smelt_waits_find(void); /* finds the functions of the process's other libraries that the waits need */
 /* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
 

@@ -106,7 +106,6 @@ static int wait_some(size_t count, ompi_request_t **requests, int *done, int *in
 void pml_smelt_waits_begin(void) {
   if (replaced) return;
   replaced = true;
-  pml_smelt_waits_find();
   stock = ompi_request_functions;
   ompi_request_functions.req_test = test_one;
   ompi_request_functions.req_test_any = test_any;

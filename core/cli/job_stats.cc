@@ -54,7 +54,6 @@ void add_openmp(OpenMpStats& sum, const StatsJson& line) {
   sum.barriers_left += number_of(line, "barriers_left");
   sum.loops += number_of(line, "loops");
   sum.tasks += number_of(line, "tasks");
-  sum.surplus += number_of(line, "surplus");
   sum.elsewhere += number_of(line, "elsewhere");
   if (number_of(line, "threads") >= sum.threads) {
     sum.threads = number_of(line, "threads");

@@ -32,7 +32,7 @@ class StatsFile {
 struct OpenMpStats {
   std::string runtime;  // "libgomp"
   uint64_t told = 0, silent = 0;
-  uint64_t regions = 0, hot = 0, barriers = 0, barriers_left = 0, loops = 0, tasks = 0, surplus = 0, elsewhere = 0;
+  uint64_t regions = 0, hot = 0, barriers = 0, barriers_left = 0, loops = 0, tasks = 0, elsewhere = 0;
   uint64_t threads = 0, cpus = 0;  // of the largest team, and what its process had for it
   std::string refused, not_hot;    // why nothing was taken; why regions were left to the runtime
   std::string asked;               // OMP_NUM_THREADS

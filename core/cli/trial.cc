@@ -61,8 +61,7 @@ std::vector<std::string> reasons_for_slower(const Circumstances& seen, double st
     reasons.push_back(fmt::format("{} ranks{} on {} CPUs: try as many as there are CPUs", seen.ranks,
                                   seen.threads > 1 ? fmt::format(" of {} threads", seen.threads) : "", seen.cpus));
   else if (most > seen.cpus)
-    reasons.push_back(fmt::format("{} threads on {} CPUs: try OMP_NUM_THREADS={}, or SMELT_SURPLUS=1", seen.threads,
-                                  seen.cpus, seen.cpus));
+    reasons.push_back(fmt::format("{} threads on {} CPUs: try OMP_NUM_THREADS={}", seen.threads, seen.cpus, seen.cpus));
   for (std::string& one : disturbances(seen)) reasons.push_back(std::move(one));
   if (seen.messages) reasons.push_back("messages are served, too: try without --messages");
   if (stock_s < kBriefRun)

@@ -38,29 +38,26 @@ void tell_end(const smelt_openmp_counts& sum) {
   append_stats(options().stats_file,
                "{\"part\":\"%s\",\"pid\":%d,\"end\":true,\"refused\":\"%s\",\"not_hot\":\"%s\",\"guessed\":%s,"
                "\"cpus\":%u,\"asked\":\"%s\",\"threads\":%u,\"regions\":%llu,\"hot\":%llu,\"barriers\":%llu,"
-               "\"barriers_left\":%llu,\"loops\":%llu,\"tasks\":%llu,\"surplus\":%llu,\"elsewhere\":%llu}",
+               "\"barriers_left\":%llu,\"loops\":%llu,\"tasks\":%llu,\"elsewhere\":%llu}",
                runtime.name, ::getpid(), why ? why : "", cold ? cold : "", profile_is_guessed() ? "true" : "false",
                cpus == ~0u ? usable_cpus() : cpus, threads_asked_for(), largest_team.load(std::memory_order_relaxed),
                number(sum.regions), number(sum.hot_regions), number(sum.own_episodes), number(sum.real_episodes),
-               number(sum.shared_loops), number(sum.own_tasks), number(sum.surplus_regions), number(sum.other_regions));
+               number(sum.shared_loops), number(sum.own_tasks), number(sum.other_regions));
 }
 
 void say_counts(const smelt_openmp_counts& sum) {
   // In the usual process there are none, and a reader need not wonder what they are.
-  char loops[64] = "", tasks[64] = "", surplus[96] = "", others[64] = "";
+  char loops[64] = "", tasks[64] = "", others[64] = "";
   if (sum.shared_loops > 0) std::snprintf(loops, sizeof loops, "; %llu dynamic loops", number(sum.shared_loops));
   if (sum.own_tasks > 0) std::snprintf(tasks, sizeof tasks, "; %llu tasks by stealing", number(sum.own_tasks));
-  if (sum.surplus_regions > 0)
-    std::snprintf(surplus, sizeof surplus, "; %llu regions of user-level threads (%llu times taken from a carrier)",
-                  number(sum.surplus_regions), number(sum.surplus_evictions));
   if (sum.other_regions > 0)
     std::snprintf(others, sizeof others, "; %llu regions of other OpenMP runtimes", number(sum.other_regions));
   log_line(
       "OpenMP: %llu regions (%llu hot; %llu hot teams made, %llu ended early); barriers: %llu own, %llu %s's for tasks "
-      "(%llu with tasks); %llu sleeps%s%s%s%s",
+      "(%llu with tasks); %llu sleeps%s%s%s",
       number(sum.regions), number(sum.hot_regions), number(sum.hot_teams), number(sum.hot_teardowns),
       number(sum.own_episodes), number(sum.real_episodes), runtime.name, number(sum.abandoned), number(sum.sleeps),
-      loops, tasks, surplus, others);
+      loops, tasks, others);
 }
 
 // A process that never called the runtime. Most under LD_PRELOAD are a shell or a helper: they end without having read

@@ -25,8 +25,6 @@ void add_to(smelt_openmp_counts* sum, const Counters& counters) {
   sum->abandoned += now(counters.abandoned);
   sum->shared_loops += now(counters.dynamic_loops);
   for (const Counters::Stripe& stripe : counters.made) sum->own_tasks += now(stripe.tasks);
-  sum->surplus_regions += now(counters.surplus);
-  sum->surplus_evictions += now(counters.evictions);
 }
 
 }  // namespace

@@ -22,10 +22,8 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> starts{0};         // hot teams made
   std::atomic<uint64_t> ends{0};           // of these, ended before their master
   std::atomic<uint64_t> dynamic_loops{0};  // whose chunks the shim handed out
-  std::atomic<uint64_t> surplus{0};        // regions in which threads ran as user-level threads
   // Anybody's.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};  // by whoever marked the barrier
-  std::atomic<uint64_t> evictions{0};  // times that user-level threads had to be taken from a kernel thread
   // Tasks that were not the runtime's. Every thread that has made some adds to them at every barrier, and in one word
   // for all would wait for the others.
   static constexpr uint32_t kStripes = 8;

@@ -40,10 +40,10 @@ void dismiss(HotRecord& hot) {
   post(hot.ready, hot.generation, PostOrder::kFenced);  // release: the barrier and fork built for the workers
 }
 
-bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>* cpu) {
+bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu) {
   const uint64_t generation = hot.generation;
   const WaitPolicy& policy = hot.policy;
-  if (cpu) cpu->store(os::current_cpu(), std::memory_order_relaxed);
+  cpu.store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpu` after it has seen all of them
   if (hot.canary) hot.canary->follow(me, policy);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);

@@ -58,8 +58,8 @@ void meet(HotRecord& hot, RegionRecord& region, uint32_t given);
 // Ends the meeting; barrier and fork are what the workers are to use.
 void dismiss(HotRecord& hot);
 
-// A worker's part of the meeting; `cpu` is where it says where it runs; nullptr: another does. False: go home.
-bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>* cpu);
+// A worker's part of the meeting; `cpu` is where it says where it runs. False: go home.
+bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu);
 
 // Tells the workers to leave. The master is to end the runtime's region next.
 inline void send_home(HotRecord& hot) { hot.fork->fork(hot.epoch, {nullptr, nullptr, nullptr}); }

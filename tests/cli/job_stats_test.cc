@@ -14,7 +14,7 @@ std::string libgomp(int process, const char* more) {
 constexpr const char* kBegin = "\"begin\":true";
 constexpr const char* kServed =
     "\"end\":true,\"refused\":\"\",\"not_hot\":\"\",\"guessed\":false,\"cpus\":2,\"asked\":\"\",\"threads\":2,"
-    "\"regions\":10,\"hot\":9,\"barriers\":30,\"barriers_left\":0,\"loops\":0,\"tasks\":0,\"surplus\":0,"
+    "\"regions\":10,\"hot\":9,\"barriers\":30,\"barriers_left\":0,\"loops\":0,\"tasks\":0,"
     "\"elsewhere\":0";
 
 std::string line_of(const std::string& content, const JobKind& kind = {}) {

@@ -33,7 +33,7 @@ every_way() {
     grep -q '^ok$' "$output" || fails "$what, seed $seed, did not come to their end"
   done
   for settings in "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0" "SMELT_TASKS=1 SMELT_NESTED=1 SMELT_CPUS=64" \
-    "SMELT_TASKS=1 SMELT_SURPLUS=1" "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
+    "OMP_MAX_TASK_PRIORITY=400 SMELT_CPUS=64"; do
     check_under "$what, $settings" 0 '^ok$' $settings "$programs/$program" "$fewer" 7
   done
 }

@@ -38,7 +38,7 @@ while [ "$seed" -le "$last" ]; do
   [ "$machine" = crowd ] || short=SMELT_SPIN_US=20
   hot=SMELT_HOT_TEAM=1
   [ $((seed % 5)) -eq 0 ] && hot=SMELT_HOT_TEAM=0
-  tasks=$(pick $((seed / 2)) SMELT_TASKS=auto SMELT_TASKS=0)
+  tasks=$(pick $((seed / 2)) SMELT_TASKS=1 SMELT_TASKS=0)
   most=32
   [ "$machine" = small ] && most=24
   check "seed $seed: $machine, $waiting, $pattern, $hot, $tasks" 0 '^ok$' env $($machine) $short "$waiting" "$hot" "$tasks" "SMELT_PATTERN=$pattern" \

@@ -128,7 +128,7 @@ int64_t now_ns() {
 }
 
 void yield_cpu() {
-  ::syscall(SYS_sched_yield);  // not sched_yield(): a shim of ours stands in front of it (gomp_shim/surplus.h)
+  ::syscall(SYS_sched_yield);  // not sched_yield(): a shim of ours stands in front of it (kmp_shim/thread_calls.cc)
 }
 
 uint32_t current_cpu() {

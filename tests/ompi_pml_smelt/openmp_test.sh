@@ -1,7 +1,6 @@
 #!/bin/sh
-# OpenMP threads that send each other messages, more than there are CPUs: as user-level threads, by Smelt's messages and
-# by Open MPI's own.
-#   surplus_test.sh COMPONENT SHIM PROGRAM
+# OpenMP threads that send each other messages, more than there are CPUs: by Smelt's messages and by Open MPI's own.
+#   openmp_test.sh COMPONENT SHIM PROGRAM
 # Exit 77: skipped, there is no mpirun.
 set -u
 component=$(realpath "$1") shim=$(realpath "$2") program=$(realpath "$3")
@@ -18,20 +17,20 @@ failed=0 passed=0
 check() {
   name=$1 pattern=$2
   shift 2
-  if timeout -k 5 300 mpirun -n 2 -x LD_PRELOAD="$shim" -x SMELT_SURPLUS=1 -x SMELT_STATS=1 "$@" >"$scratch/output" 2>&1 </dev/null &&
+  if timeout -k 5 300 mpirun -n 2 -x LD_PRELOAD="$shim" -x SMELT_STATS=1 "$@" >"$scratch/output" 2>&1 </dev/null &&
     grep -q 'us per message' "$scratch/output" && ! grep -q WRONG "$scratch/output" && grep -Eq "$pattern" "$scratch/output"; then
     echo "ok: $name"; passed=$((passed + 1))
   else
     echo "FAIL: $name"; sed 's/^/    /' "$scratch/output" | head -n 10; failed=$((failed + 1))
   fi
 }
-lent='[1-9][0-9]* regions of user-level threads'
+hot='\([1-9][0-9]* hot'
 for threads in 3 32; do
-  check "$threads threads, Smelt's messages" "$lent" --mca pml_smelt_enable 1 -x SMELT_CPUS=1 "$program" $threads 10 5
-  check "$threads threads, Smelt's messages, CPUs that both have" "$lent" --bind-to none --mca pml_smelt_enable 1 -x SMELT_CPUS=2 \
+  check "$threads threads, Smelt's messages" "$hot" --mca pml_smelt_enable 1 -x SMELT_CPUS=1 "$program" $threads 10 5
+  check "$threads threads, Smelt's messages, CPUs that both have" "$hot" --bind-to none --mca pml_smelt_enable 1 -x SMELT_CPUS=2 \
     "$program" $threads 5 3
-  check "$threads threads, ob1, which yields" "$lent" --mca pml ob1 --mca mpi_yield_when_idle 1 -x SMELT_CPUS=1 "$program" $threads 3 3
-  check "$threads threads, ob1, which does not" "$lent" --mca pml ob1 -x SMELT_CPUS=1 "$program" $threads 2 2
+  check "$threads threads, ob1, which yields" "$hot" --mca pml ob1 --mca mpi_yield_when_idle 1 -x SMELT_CPUS=1 "$program" $threads 3 3
+  check "$threads threads, ob1, which does not" "$hot" --mca pml ob1 -x SMELT_CPUS=1 "$program" $threads 2 2
 done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

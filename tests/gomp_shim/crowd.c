@@ -1,6 +1,6 @@
-/* Regions of more threads than CPUs, which SMELT_SURPLUS=1 has run as user-level threads: every construct, what is kept
- * per thread, and what would never end if the threads of a worker did nothing but wait for each other.
- *   surplus WHAT [THREADS [ROUNDS]] */
+/* Regions of more threads than CPUs: every construct, the data that are kept per thread, and threads that wait for each
+ * other without a word to the runtime.
+ *   crowd WHAT [THREADS [ROUNDS]] */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <omp.h>
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,7 +291,7 @@ static void inside(void) {
   CHECK(count == threads + (threads + 2) / 3);
 }
 
-/* --- what is a thread's own */
+/* --- a thread's own data */
 
 static void own(void) {
   static pthread_t self[kMost];
@@ -314,33 +313,7 @@ static void own(void) {
   CHECK(mine == 1000 + omp_get_thread_num());
 }
 
-/* Are they user-level threads? As many kernel threads behind a barrier as there are CPUs: in some region, since on a
- * loaded machine the watchdog may give more of them, or one of them may come too late to run any. A hundred regions can
- * be over before such a moment is: later ones wait. */
-static void user_level(void) {
-  static long kernel[kMost];
-  cpu_set_t cpus;
-  sched_getaffinity(0, sizeof cpus, &cpus);
-  int as_many = 0;
-  for (int round = 0; round < 150 && !as_many; ++round) {
-    if (round >= 50) usleep(20000);
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp barrier
-      kernel[omp_get_thread_num()] = syscall(SYS_gettid);
-    }
-    int distinct = 0;
-    for (int i = 0; i < threads; ++i) {
-      int first = 1;
-      for (int j = 0; j < i; ++j) first &= kernel[j] != kernel[i];
-      distinct += first;
-    }
-    as_many = distinct == CPU_COUNT(&cpus);
-  }
-  CHECK(as_many);
-}
-
-/* --- what only ends because a thread may get a kernel thread to itself */
+/* --- threads that wait for each other without a word to the runtime */
 
 static void flags(void) {
   static atomic_int turn;
@@ -471,12 +444,11 @@ static const struct {
   const char* name;
   void (*run)(void);
   int once; /* the rest is run `rounds` times */
-} parts[] = {{"barriers", barriers, 0},   {"loops", loops, 0},       {"singles", singles, 0},
-             {"criticals", criticals, 0}, {"ordered", in_order, 0},  {"tasks", tasks, 0},
-             {"detached", detached, 0},   {"nested", inside, 0},     {"own", own, 0},
-             {"signals", signals, 0},     {"flags", flags, 1},       {"mutexes", mutexes, 1},
-             {"pipes", pipes, 1},         {"forks", forks, 1},       {"masters", masters, 1},
-             {"sizes", sizes, 1},         {"settings", settings, 1}, {"user_level", user_level, 2}};
+} parts[] = {{"barriers", barriers, 0}, {"loops", loops, 0},     {"singles", singles, 0},   {"criticals", criticals, 0},
+             {"ordered", in_order, 0},  {"tasks", tasks, 0},     {"detached", detached, 0}, {"nested", inside, 0},
+             {"own", own, 0},           {"signals", signals, 0}, {"flags", flags, 1},       {"mutexes", mutexes, 1},
+             {"pipes", pipes, 1},       {"forks", forks, 1},     {"masters", masters, 1},   {"sizes", sizes, 1},
+             {"settings", settings, 1}};
 
 int main(int count, char** arguments) {
   const char* what = count > 1 ? arguments[1] : "all";
@@ -484,7 +456,7 @@ int main(int count, char** arguments) {
   if (count > 3) rounds = atoi(arguments[3]);
   int ran = 0;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
-    if (strcmp(what, parts[i].name) != 0 && (strcmp(what, "all") != 0 || parts[i].once == 2)) continue;
+    if (strcmp(what, parts[i].name) != 0 && strcmp(what, "all") != 0) continue;
     for (int round = 0; round < (parts[i].once ? 3 : rounds); ++round) parts[i].run();
     ran = 1;
   }

@@ -1,5 +1,5 @@
-// Exceptions that are thrown and caught by threads that others run in between (SMELT_SURPLUS=1), and objects of theirs.
-//   surplus_cxx [THREADS]
+// Exceptions that are thrown and caught by threads that yield in between, and thread_local objects of theirs.
+//   crowd_cxx [THREADS]
 #include <omp.h>
 #include <sched.h>
 
