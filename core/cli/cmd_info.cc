@@ -60,7 +60,7 @@ struct Report {
   std::vector<uint32_t> cpus;  // that take part in the barrier below
   std::vector<HopClass> hops;
   Picture barrier;
-  std::string shim;
+  std::string shim;  // this_machine only
   std::string advice;
 };
 
@@ -86,6 +86,7 @@ Report make_report(const std::string& what) {
   r.cpus = r.costs.cpus;
   if (r.this_machine) {
     r.machine = discover_machine();
+    r.shim = find_shim();
     Profile profile;
     Refusal why;
     if (load_profile(&profile, &why) != 0)
@@ -111,7 +112,6 @@ Report make_report(const std::string& what) {
   }
   r.hops = summarise_hops(r.costs.overlap, r.costs.package, r.costs.core);
   r.barrier = plan_barrier(r);
-  r.shim = find_shim();
   return r;
 }
 
@@ -182,7 +182,7 @@ Document info_document(const Report& r) {
                     {"pattern", r.barrier.pattern},
                     {"predicted", r.barrier.predicted},
                     {"predicted_in_a_loop", r.barrier.steady}};
-  out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
+  if (r.this_machine) out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
   out["advice"] = r.advice.empty() ? Document(nullptr) : Document(r.advice);
   return out;
 }
@@ -218,12 +218,12 @@ std::string info_text(const Document& document) {
   out += table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
          table_text(winners_table(document["raced"])) + methods_text(document["methods"]) + queues_text(document) +
          other_figures_text(document);
-  const Document& library = document["gomp_library"];
   out += fact("barrier", told(document,
                               "{barrier.pattern} for CPUs {barrier.cpus|cpus}: {barrier.predicted|1} {unit} "
                               "predicted, {barrier.predicted_in_a_loop|1} each in a loop"));
-  out += fact("OpenMP shim", library.is_null() ? fmt::format("{} not found; was it built and installed?", kShimName)
-                                               : library.get<std::string>());
+  if (const auto library = document.find("gomp_library"); library != document.end())
+    out += fact("OpenMP shim", library->is_null() ? fmt::format("{} not found; was it built and installed?", kShimName)
+                                                  : library->get<std::string>());
   if (!document["advice"].is_null()) out += fact("advice", shown(document, "advice"));
   return out;
 }

@@ -68,6 +68,7 @@ Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
   Situation out;
   out.participants = participants ? participants : std::max<uint32_t>(2, static_cast<uint32_t>(cpus));
   out.crowded = out.participants > cpus;
+  out.here = this_machine;
   out.moves = this_machine && is_virtual_machine();
   out.strict = std::string_view(options().sync) == "strict";
   return out;

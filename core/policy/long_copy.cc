@@ -9,8 +9,8 @@
 
 namespace smelt {
 
-LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin) {
-  const auto possible = [](LongCopy choice) { return can_copy_by(choice.way) ? choice : LongCopy{}; };
+LongCopy find_long_copy(const Profile* profile, bool here, ThresholdOrigin* origin) {
+  const auto possible = [here](LongCopy choice) { return !here || can_copy_by(choice.way) ? choice : LongCopy{}; };
   *origin = ThresholdOrigin::kSetting;
   if (std::strcmp(options().copy, "libc") == 0) return {};
   for (const CopyWay way : {CopyWay::kMovsb, CopyWay::kAhead})
@@ -21,14 +21,14 @@ LongCopy find_long_copy(const Profile* profile, ThresholdOrigin* origin) {
   for (uint32_t d = 0; profile && d < profile->header.distances; ++d) {
     const uint32_t copied_by = profile->distances[d].copied_by;
     if (copied_by == 0) continue;
-    const LongCopy here = long_copy_of(copied_by);
-    if (any && here.way != raced.way) return *origin = ThresholdOrigin::kFigure, LongCopy{};
-    raced = {here.way, any ? std::max(raced.from, here.from) : here.from};
+    const LongCopy won = long_copy_of(copied_by);
+    if (any && won.way != raced.way) return *origin = ThresholdOrigin::kFigure, LongCopy{};
+    raced = {won.way, any ? std::max(raced.from, won.from) : won.from};
     any = true;
   }
   *origin = any ? ThresholdOrigin::kFigure : ThresholdOrigin::kTypical;
   if (any) return possible(raced);
-  if (is_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(ThresholdId::kLongCopy)};
+  if (!here || is_fast(CopyWay::kMovsb)) return {CopyWay::kMovsb, typical(ThresholdId::kLongCopy)};
   return {};
 }
 
@@ -37,7 +37,7 @@ void prepare_long_copies(const Profile* profile) {
   // relaxed: until the first thread has chosen, others use memcpy, and may
   if (prepared.exchange(true, std::memory_order_relaxed)) return;
   ThresholdOrigin origin;
-  use_long_copy(find_long_copy(profile, &origin));
+  use_long_copy(find_long_copy(profile, true, &origin));
 }
 
 }  // namespace smelt

@@ -5,7 +5,7 @@
 //             Of two participants on a virtual machine, as they would be at the middle of its hops (hop_factor)
 //   messages  the same, of the curves of copying between two CPUs: a packet is copied in, then out; pieces are copied
 //             out while the next one is copied in
-//   copies    what won the races of all distances; else what the CPU says of itself
+//   copies    what won the races of all distances; else what the CPU says of itself, where the machine is this one
 //   polls     the typical count is a time, so many polls of 20 ns; a machine whose pause is longer gets fewer of them
 //             for the same time
 //   sleeping  spinning or yielding for no longer than a sleep and its wake-up take is metastable: one slow episode
@@ -240,9 +240,9 @@ Threshold piece(Id id, const Profile*, const Situation&) {
   return set > 0 ? of(id, static_cast<uint64_t>(set), Origin::kSetting) : of(id, typical(id), Origin::kTypical);
 }
 
-Threshold long_copy(Id id, const Profile* profile, const Situation&) {
+Threshold long_copy(Id id, const Profile* profile, const Situation& situation) {
   Origin origin;
-  const LongCopy choice = find_long_copy(profile, &origin);
+  const LongCopy choice = find_long_copy(profile, situation.here, &origin);
   const bool movsb = choice.way == CopyWay::kMovsb;
   if (origin == Origin::kFigure)
     return of(id, choice.from, origin,
@@ -250,7 +250,10 @@ Threshold long_copy(Id id, const Profile* profile, const Situation&) {
               : choice.way == CopyWay::kAhead ? "asking for lines ahead"
                                               : "memcpy");
   return of(id, choice.from, origin,
-            movsb ? "rep movsb: the CPU says that it is fast, and a trial does not say otherwise" : "");
+            !movsb           ? ""
+            : situation.here ? "rep movsb: the CPU says that it is fast, and a trial does not say otherwise"
+                             : "decided on the machine itself: rep movsb, if the CPU there says that it is fast "
+                               "and a trial does not say otherwise; else memcpy copies all");
 }
 
 // --- waiting ---

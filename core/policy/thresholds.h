@@ -62,6 +62,7 @@ struct Situation {
   bool crowded = false;  // they are more than the CPUs
   bool moves = false;    // a virtual machine, whose CPUs may be moved apart
   bool strict = false;   // a barrier follows each call
+  bool here = true;      // the profile is of the machine that we run on; of another one this CPU tells nothing
 };
 
 struct Threshold {

@@ -105,13 +105,13 @@ TEST_F(Thresholds, AllSayWhyInOneLine) {
 }
 
 TEST_F(Thresholds, AreTypicalWithoutMeasurements) {
+  const Situation elsewhere{22, false, false, false, false};
   for (uint32_t i = 0; i < kThresholds; ++i) {
     const auto id = static_cast<ThresholdId>(i);
-    const Threshold found = find_threshold(id, nullptr, {22, false, false});
+    const Threshold found = find_threshold(id, nullptr, elsewhere);
     SCOPED_TRACE(kThresholdTable[i].name);
     EXPECT_TRUE(found.origin == ThresholdOrigin::kTypical || found.origin == ThresholdOrigin::kLayout);
     if (id == ThresholdId::kPollersPerLine) continue;
-    if (id == ThresholdId::kLongCopy && found.value == kNever) continue;  // not on this CPU
     if (id == ThresholdId::kCopyBroadcast || id == ThresholdId::kCopyReduce || id == ThresholdId::kCopyAllreduce ||
         id == ThresholdId::kCopyRooted)
       continue;  // of more than two: limits_test.cc
