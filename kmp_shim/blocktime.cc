@@ -7,7 +7,6 @@
 
 #include "base/options.h"
 #include "hot_team.h"
-#include "inner_teams.h"
 #include "libomp.h"
 #include "openmp/callers.h"
 #include "policy/wait.h"
@@ -34,7 +33,6 @@ void set_blocktime(int time) {
   end_hot("a setting is changed");
   spoil_hot();
   if (REAL(omp_get_level)() > 0) return;
-  renew_kept();
   last_set.store(time, std::memory_order_relaxed);
   note_blocktime(time);
   if (Region* const region = outermost_region()) ++region->generation;

@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
-#include "inner_teams.h"
-#include "kept.h"
+#include "float_control.h"
 #include "openmp/at_exit.h"
 #include "openmp/callers.h"
 #include "policy/thresholds.h"
@@ -42,21 +41,45 @@ std::atomic<const char*> never{nullptr};  // why there will be none in this proc
 std::atomic<uint32_t> leagues{0};         // at work, but for smelt_kmp_league; relaxed: their threads know by forks
 thread_local bool ends = false;           // the calling thread
 
-constexpr uint8_t kHot = 1, kKept = 2;  // of smelt_kmp_hot
-
 // Relaxed: a thread of the team has it.
-void say(uint8_t which, bool now) {
+void say_hot(uint8_t now) {
+  __atomic_store_n(&smelt_kmp_hot, now, __ATOMIC_RELAXED);
   if (now)
-    __atomic_fetch_or(&smelt_kmp_hot, which, __ATOMIC_RELAXED);
-  else
-    __atomic_fetch_and(&smelt_kmp_hot, static_cast<uint8_t>(~which), __ATOMIC_RELAXED);
-  if (__atomic_load_n(&smelt_kmp_hot, __ATOMIC_RELAXED))
     close_shortcuts();
   else
     open_shortcuts();
 }
 
-void say_hot(bool now) { say(kHot, now); }
+// In ForkMessage::extra: how many arguments, and the control words.
+const void* packed(int32_t argc, uint32_t control) {
+  return reinterpret_cast<const void*>(uint64_t{control} << 32 | static_cast<uint32_t>(argc));
+}
+
+// The master's message of a region; `kept` are the arguments, written by it before a fork, read by all after it.
+inline ForkMessage message_of(const RegionCall& call, void** kept, uint32_t control) {
+  for (int32_t i = 0; i < call.argc; ++i)
+    if (kept[i] != call.words[i + 3]) kept[i] = call.words[i + 3];
+  return {reinterpret_cast<void (*)(void*)>(reinterpret_cast<void*>(call.function)), kept, packed(call.argc, control)};
+}
+
+inline void run_function(const ForkMessage& message, KmpThread gtid, KmpThread tid) {
+  const auto extra = reinterpret_cast<uint64_t>(message.extra);
+  const auto argc = static_cast<uint32_t>(extra);
+  set_float_control(static_cast<uint32_t>(extra >> 32));
+  void* words[kArguments + 2];
+  words[0] = &gtid;
+  words[1] = &tid;
+  void* const* const kept = static_cast<void**>(message.data);
+  for (uint32_t i = 0; i < argc; ++i) words[i + 2] = kept[i];
+  smelt_kmp_call(reinterpret_cast<void*>(message.function), argc + 2, words);
+}
+
+// Passes an episode that is marked as real.
+void pass_real(Position& at, KmpThread gtid) {
+  REAL(__kmpc_barrier)(&nowhere, gtid);
+  if (at.thread == 0) count(at.region->counters.real);
+  step(at);
+}
 
 void enter_serial() {
   hot.block.wear(stand_in.image());
@@ -109,7 +132,7 @@ void forget() {
   hot.active = false;
   smelt_kmp_identity = {};
   smelt_kmp_handed_on.open = HandedOn::kOutermost;
-  say_hot(false);
+  say_hot(0);
 }
 
 void give_back() { taken.store(false, std::memory_order_release); }  // release: with the record, for the next master
@@ -153,7 +176,7 @@ bool lend_settings() {
   return same;
 }
 
-// What no team of ours can do with, and will not change in this process; nullptr: nothing.
+// What no hot team can do with, and will not change in this process; nullptr: nothing.
 const char* why_never() {
   for (const char* name : {"KMP_ALL_THREADS", "KMP_DEVICE_THREAD_LIMIT", "KMP_MAX_THREADS", "OMP_THREAD_LIMIT"})
     if (environment(name)) return "a limit of threads is set";
@@ -176,17 +199,13 @@ const char* why_never() {
   return nullptr;
 }
 
-const char* why_not_now() {
-  if (smelt_openmp_several) return "another OpenMP runtime is in the process";
-  if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
-  return REAL(omp_get_thread_limit)() != INT_MAX ? "a limit of threads" : nullptr;
-}
-
 // Why a team of so many cannot be made now; nullptr: it can.
 const char* why_not(const Region& region, uint32_t size) {
   if (const char* const why = never.load(std::memory_order_relaxed)) return why;
-  if (const char* const why = why_not_now()) return why;
+  if (smelt_openmp_several) return "another OpenMP runtime is in the process";
   if (size > kMaxParticipants) return "too many threads";
+  if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
+  if (REAL(omp_get_thread_limit)() != INT_MAX) return "a limit of threads";
   if (REAL(__kmpc_get_parent_taskid)() != 0) return "inside a task";
   if (size == region.learned_request && region.learned_size != size) return "libomp gives it another size";
   return nullptr;
@@ -233,13 +252,32 @@ bool start(Region& region, uint32_t size) {
     return false;
   }
   hot.active = true;
-  say_hot(true);
+  say_hot(1);
   enter_serial();
   return true;
 }
 
 // A worker's life between the team's start and its end.
-[[gnu::aligned(64)]] void dock(void*) { live_in(hot, *hot.region); }
+[[gnu::aligned(64)]] void dock(void*) {
+  const KmpThread gtid = REAL(__kmpc_global_thread_num)(&nowhere);
+  const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
+  if (!come_to_meeting(hot, me, &hot.region->cpus[me])) return;
+  Position& at = position;
+  const Position before = at;
+  const uint32_t open = smelt_kmp_handed_on.open;
+  at = position_in(*hot.region, hot.barrier, me, hot.first_epoch, hot.level);
+  smelt_kmp_handed_on.open = HandedOn::kNothing;
+  work(
+      hot, at,
+      [&](const ForkMessage& message) {
+        run_function(message, gtid, static_cast<KmpThread>(me));
+        if (at.has_inner) [[unlikely]]
+          end_inner();
+      },
+      [&] { pass_real(at, gtid); });
+  smelt_kmp_handed_on.open = open;
+  at = before;
+}
 
 // Why the parked team cannot run a region of so many threads; nullptr: it can.
 inline const char* misfit(const RegionCall& call, uint32_t request, int threads) {
@@ -299,12 +337,6 @@ bool may_become_hot(const Region& region, const RegionCall& call, uint32_t reque
   return request > 1 && request <= headcount.cpus.load(std::memory_order_relaxed) && REAL(omp_get_level)() == 0;
 }
 
-const char* why_not_kept() {
-  if (const char* const why = never.load(std::memory_order_relaxed)) return why;
-  const char* const why = why_not_now();
-  return why ? why : why_never();
-}
-
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
   if (region.repeats < region.regions_before_hot) return false;
   // Acquire: the record, of its last master.
@@ -339,7 +371,6 @@ void end_hot(const char* why) {
 }
 
 void before_pause() {
-  if (owns_doubles() && REAL(omp_get_level)() == 0) end_doubles();
   end_hot("the runtime is paused");
   // Acquire: the stand-in, of the last master. A team of another thread's needs it.
   if (taken.exchange(true, std::memory_order_acquire)) return;
@@ -361,11 +392,8 @@ void open_shortcuts() {
   for (void** to = smelt_kmp_shortcuts; to != smelt_kmp_shortcuts_end; ++to, ++detour)
     if (*detour->slot) __atomic_store_n(to, *detour->slot, __ATOMIC_RELAXED);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&smelt_openmp_several, __ATOMIC_RELAXED) || __atomic_load_n(&smelt_kmp_hot, __ATOMIC_RELAXED))
-    close_shortcuts();
+  if (__atomic_load_n(&smelt_openmp_several, __ATOMIC_RELAXED)) close_shortcuts();
 }
-
-void say_kept(bool now) { say(kKept, now); }
 
 void wear_own() { hot.block.wear(hot.inside_image); }
 void wear_stand_in() { hot.block.wear(stand_in.image()); }
@@ -391,7 +419,6 @@ void note_clause() {
 }
 
 void spoil_hot() {
-  spoil_kept();
   // Relaxed: the master sees it, since this thread has not arrived at the join yet.
   if (__atomic_load_n(&smelt_kmp_hot, __ATOMIC_RELAXED) && position.barrier && position.region == hot.region)
     hot.spoiled.store(true, std::memory_order_relaxed);
@@ -408,14 +435,13 @@ bool end_hot_with_thread() {
 }
 
 void forget_hot() {
-  forget_doubles();
   stand_in.forget();
   // Relaxed: there is one thread.
   if (hot.active && hot.region == outermost_region())
     forget();
   else if (hot.active)
     hot.active = false;
-  say_hot(false);
+  say_hot(0);
   leagues.store(0, std::memory_order_relaxed);
   smelt_kmp_league.at_work.store(false, std::memory_order_relaxed);
   taken.store(false, std::memory_order_relaxed);
@@ -426,7 +452,6 @@ namespace {
 // The program's own functions at exit have run. libomp's comes after this: it is to find its threads where they are
 // without us.
 [[gnu::destructor]] void end_at_exit() {
-  if (owns_doubles() && REAL(omp_get_level)() == 0) end_doubles();
   if (is_parked() && REAL(omp_get_level)() == 0) end();
 }
 

@@ -30,8 +30,8 @@
 // more arguments than kArguments; while one thread has a hot team, the regions of all other masters.
 //
 // libomp counts its threads, and where it has more than CPUs, its own waits (locks, barriers with tasks) yield at every
-// look. The stand-in makes one more, though it never runs; so do the doubles of inner_teams.h. Where those are what is
-// too many, a yield of libomp's is left out, but for one in so many (thread_calls.cc).
+// look. The stand-in makes one more, though it never runs. Where that is the one too many, a yield of libomp's is left
+// out, but for one in so many (thread_calls.cc).
 //
 // A thread that ends: identity.h, hold_destructor(). A child of fork has no team, and libomp makes all anew.
 #pragma once
@@ -55,7 +55,7 @@ static_assert(offsetof(League, at_work) == 8 && sizeof(std::atomic<bool>) == 1);
 
 extern "C" {
 extern constinit smelt::kmp::League smelt_kmp_league __attribute__((visibility("hidden")));
-// Some thread has a hot team (1), parked or at work; teams of inner regions are kept (2). For the stubs.
+// 1: some thread has a hot team, parked or at work. For the stubs.
 extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
 // 1: a task was made that goes on in the background even in a serial part: on the target, or till an event.
 extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
@@ -135,9 +135,5 @@ bool end_hot_with_thread();
 
 // In a child after fork: the workers are gone.
 void forget_hot();
-
-// Teams of inner regions (inner_teams.h): why there can be none; and there are some, or none any more.
-const char* why_not_kept();
-void say_kept(bool now);
 
 }  // namespace smelt::kmp

@@ -47,31 +47,11 @@ bool find_key(KmpThread gtid, pthread_key_t* found) {
 
 }  // namespace
 
-constinit std::atomic<int> StandIn::sleepers{0}, StandIn::cpus{0};
-
-void StandIn::add_sleepers(int more) {
-  // Where they go, libomp may have forgotten the calling thread.
-  if (more > 0) cpus.store(REAL(omp_get_num_procs)(), std::memory_order_relaxed);
-  sleepers.fetch_add(more, std::memory_order_relaxed);
-}
+constinit std::atomic<int> StandIn::one_too_many{0};
 
 bool StandIn::is_one_too_many() {
-  const int over = REAL(kmp_get_num_known_threads)() - cpus.load(std::memory_order_relaxed);
-  return over > 0 && over <= sleepers.load(std::memory_order_relaxed);
-}
-
-bool make_sleeper(pthread_t* thread, void* (*live)(void*), void* argument) {
-  // The program's signals are for the program's threads.
-  sigset_t all, mask;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &mask);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStack + thread_local_bytes());
-  const bool made = pthread_create(thread, &attributes, live, argument) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  return made;
+  const int threads = one_too_many.load(std::memory_order_relaxed);
+  return threads != 0 && REAL(kmp_get_num_known_threads)() == threads;
 }
 
 bool OwnBlock::find() {
@@ -123,14 +103,24 @@ const char* StandIn::begin() {
   constexpr const char* kUnknown = "this libomp keeps its threads' state in an unknown way";
   const uint32_t before = ready_.load(std::memory_order_relaxed);
   if (before != 0) return before == 1 ? nullptr : kUnknown;
-  if (!make_sleeper(&thread_, live, this)) return "no thread could be made";
+  // The program's signals are for the program's threads.
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack + thread_local_bytes());
+  const bool made = pthread_create(&thread_, &attributes, live, this) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  if (!made) return "no thread could be made";
   uint32_t ready;
   while ((ready = ready_.load(std::memory_order_acquire)) == 0) os::futex_wait(&ready_, 0);
   if (ready == 2) {
     pthread_join(thread_, nullptr);
     return kUnknown;
   }
-  add_sleepers(1);
+  one_too_many.store(REAL(omp_get_num_procs)() + 1, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -140,13 +130,13 @@ void StandIn::retire() {
   os::futex_wake_all(&retires_);
   pthread_join(thread_, nullptr);
   retires_.store(0, std::memory_order_relaxed);
-  add_sleepers(-1);
   forget();
 }
 
 void StandIn::forget() {
   if (ready_.load(std::memory_order_relaxed) == 1) ready_.store(0, std::memory_order_relaxed);
   gtid_ = -1;
+  one_too_many.store(0, std::memory_order_relaxed);
 }
 
 bool StandIn::hold_destructor(KmpThread own) {

@@ -51,9 +51,6 @@ inline KmpThread owner_of(KmpThread gtid) {
   return gtid == identity.serial ? identity.own : gtid;
 }
 
-// Makes a thread of ours that does little more than sleep.
-bool make_sleeper(pthread_t* thread, void* (*live)(void*), void* argument);
-
 // libomp's thread-local storage of the calling thread.
 class OwnBlock {
  public:
@@ -63,7 +60,6 @@ class OwnBlock {
 
   // False: it is not of the size that is known.
   bool find();
-  bool is_found() const { return block_; }
   Image image() const { return {{block_[0], block_[1]}}; }
   void wear(const Image& image) const {
     block_[0] = image.word[0];
@@ -98,10 +94,8 @@ class StandIn {
 
   KmpThread gtid() const { return gtid_; }
 
-  // It and its like (inner_teams.h): so many more of them.
-  static void add_sleepers(int more);
-  static bool exists() { return sleepers.load(std::memory_order_relaxed) != 0; }
-  // Has libomp more threads than CPUs because of those alone?
+  static bool exists() { return one_too_many.load(std::memory_order_relaxed) != 0; }
+  // Has libomp more threads than CPUs because of it alone?
   static bool is_one_too_many();
 
   const OwnBlock::Image& image() const { return image_; }
@@ -114,9 +108,8 @@ class StandIn {
  private:
   static void* live(void* self);
 
-  // Threads of ours that libomp counts. Relaxed: the number says all by itself; and so does the other.
-  static std::atomic<int> sleepers;
-  static std::atomic<int> cpus;  // libomp's
+  // As many threads as libomp has CPUs for, and the stand-in; 0: there is none. Relaxed: the number says all by itself.
+  static std::atomic<int> one_too_many;
 
   pthread_t thread_ = 0;
   KmpThread gtid_ = -1;

@@ -84,8 +84,6 @@ int omp_get_active_level(void);
 int omp_get_max_active_levels(void);
 int omp_get_max_threads(void);
 int omp_get_num_procs(void);
-int omp_get_place_num(void);
-int omp_get_num_places(void);
 int omp_get_cancellation(void);
 int omp_get_dynamic(void);
 void omp_get_schedule(int* kind, int* chunk);

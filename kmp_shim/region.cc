@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "hot_team.h"
-#include "inner_teams.h"
 #include "openmp/at_exit.h"
 #include "openmp/counters.h"
 #include "policy/thresholds.h"
@@ -34,7 +33,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
 // more.
 void end_thread(void* first) {
-  if (!end_hot_with_thread() || !end_doubles() || has_kept()) return;
+  if (!end_hot_with_thread()) return;
   outermost = nullptr;
   next_region = nullptr;
   smelt_kmp_handed_on = HandedOn{};
@@ -65,7 +64,6 @@ void after_fork_in_child() {
   for (Region* region = outermost; region; region = region->deeper) {
     forget_loops_of(*region);
     if (region->nested) region->counted = 0;
-    region->kept = false;
   }
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -361,13 +359,10 @@ void enter(const RegionCall& call) {
   }
   if (inner && here.open == HandedOn::kOutermost)
     take_back();  // the region around it: clauses inside are told too early
-  if (!*link && !(*link = new_region())) {
-    tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
-    return fork(call);
-  }
+  tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
+  if (!*link && !(*link = new_region())) return fork(call);
   const size_t index = block_of(call.function);
   Region& region = **link;
-  const bool may_keep = inner && (only_noted || !here.pushed) && may_be_kept(region, call, request);
   next_region = &region.deeper;
   if (here.open == HandedOn::kInner) settle(region);
   ++region.entered;
@@ -375,16 +370,7 @@ void enter(const RegionCall& call) {
   const Note& note = region.notes[index];
   const bool hot = link == &outermost && may_become_hot(region, call, request);
   here.clause = 0;
-  if (may_keep) note_request(region, request);
-  const bool kept = may_keep && run_kept(region, call, request);
-  if (!kept) tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
-  if (kept) {
-    here.pushed = 0;
-  } else if (region.kept) {
-    fork(call);  // it has barriers of libomp's
-  } else if (may_keep) {
-    run_told(region, index, call, request);
-  } else if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
+  if (!hot && note.function == call.function && note.idle >= note.idle_limit && !region.nested) {
     run_untold(index, call);
   } else if (is_idle_inside(region, index, call, request)) {
     hand_on_inside(region, index, call.function, pushed);
@@ -421,7 +407,6 @@ Region** swap_next_region(Region** next) {
 }
 
 Region* outermost_region() { return outermost; }
-bool is_inside() { return next_region && next_region != &outermost; }
 
 bool take_position(Position& at) {
   const Block& block = *static_cast<const Block*>(address_in(at.word));

@@ -80,7 +80,6 @@ struct Habits {
   uint32_t learned_size = 0;     // ... and that size
   uint32_t last_request = 0;     // team size asked for ...
   uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
-  bool kept = false;             // a kept team (inner_teams.h) has this region, and numbers its episodes
 };
 
 struct Region : RegionRecord, Habits {
@@ -155,8 +154,6 @@ void end_inner();
 // Where the next region that the calling thread opens hangs: set to `next`; returned as it was.
 Region** swap_next_region(Region** next);
 Region* outermost_region();
-// Is the calling thread in a region that it has opened, other than by the stub?
-bool is_inside();
 
 // A barrier that libomp must serve, and a region was handed on: should it have been told?
 void missed_position();

@@ -2,7 +2,6 @@
 // which the stubs' one way is not enough.
 #include "hot_team.h"
 #include "identity.h"
-#include "inner_teams.h"
 #include "openmp/callers.h"
 #include "region.h"
 
@@ -13,21 +12,11 @@ SHORTCUT(__kmpc_global_thread_num);
 namespace {
 
 // A nest lock's owner is a thread by its number, and whoever holds one across a region's begin has it inside: it is
-// taken by the thread's own number in the serial part and in inner regions, too. Nothing else is looked up meanwhile.
+// taken by the master's own number in the serial part, too. Nothing else is looked up meanwhile.
 class AsMyself {
  public:
-  AsMyself() {
-    if (is_doubled())
-      wear_undoubled();
-    else
-      wear_own();
-  }
-  ~AsMyself() {
-    if (is_doubled())
-      wear_doubled();
-    else
-      wear_stand_in();
-  }
+  AsMyself() { wear_own(); }
+  ~AsMyself() { wear_stand_in(); }
   AsMyself(const AsMyself&) = delete;
   AsMyself& operator=(const AsMyself&) = delete;
 };
@@ -79,14 +68,13 @@ void __kmpc_push_proc_bind(KmpIdent* where, KmpThread gtid, int32_t binding) {
   STRAIGHT(__kmpc_push_proc_bind)(where, known_as(gtid), binding);
 }
 
-// The master's values are the same in both parts, and a thread's inside inner regions. libomp hands the stand-in's
-// number to the functions of tasks.
+// The master's values are the same in both parts. libomp hands the stand-in's number to the functions of tasks.
 void* __kmpc_threadprivate(KmpIdent* where, KmpThread gtid, void* data, size_t bytes) {
-  return STRAIGHT(__kmpc_threadprivate)(where, owner_of(undoubled(gtid)), data, bytes);
+  return STRAIGHT(__kmpc_threadprivate)(where, owner_of(gtid), data, bytes);
 }
 
 void* __kmpc_threadprivate_cached(KmpIdent* where, KmpThread gtid, void* data, size_t bytes, void*** cache) {
-  return STRAIGHT(__kmpc_threadprivate_cached)(where, owner_of(undoubled(gtid)), data, bytes, cache);
+  return STRAIGHT(__kmpc_threadprivate_cached)(where, owner_of(gtid), data, bytes, cache);
 }
 
 void omp_set_num_threads(int threads) {
@@ -113,12 +101,12 @@ PAUSE(omp_pause_resource_all, (int kind), kind)
 PAUSE(omp_pause_resource_all_, (const int* kind), kind)
 PAUSE(__kmpc_pause_resource, (int kind, int device), kind, device)
 
-#define NEST_LOCK(type, name)                     \
-  type name(void* lock) {                         \
-    if (!is_parked() && !is_doubled()) [[likely]] \
-      return STRAIGHT(name)(lock);                \
-    const AsMyself here;                          \
-    return STRAIGHT(name)(lock);                  \
+#define NEST_LOCK(type, name)      \
+  type name(void* lock) {          \
+    if (!is_parked()) [[likely]]   \
+      return STRAIGHT(name)(lock); \
+    const AsMyself here;           \
+    return STRAIGHT(name)(lock);   \
   }
 NEST_LOCK(void, omp_set_nest_lock)
 NEST_LOCK(void, omp_set_nest_lock_)

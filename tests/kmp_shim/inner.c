@@ -1,6 +1,5 @@
-// Regions inside regions, whose teams the shim for libomp keeps (kmp_shim/inner_teams.h): who a thread is there and
-// behind them, what it holds, has set or has stored. The same checks hold under stock libomp. One case each run; it
-// prints "ok".
+// Regions inside regions, which are libomp's under the shim, too: who a thread is there and behind them, what it holds,
+// has set or has stored. The same checks hold under stock libomp. One case each run; it prints "ok".
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <omp.h>
@@ -90,6 +89,36 @@ static void blocktime(void) {
         if (r == 20) kmp_set_blocktime(omp_get_thread_num());
       }
     }
+  }
+}
+
+// Inner regions that come to have a barrier, and are handed to libomp as they are by then.
+static void late_barrier(int barrier) {
+#pragma omp parallel num_threads(kOuter)
+  {
+    const int me = omp_get_thread_num();
+    for (int r = 0; r < kRounds; ++r) {
+      int first = 0;
+#pragma omp parallel num_threads(2)
+      if (barrier && r > kRounds - 4) {
+        CHECK(omp_get_ancestor_thread_num(omp_get_level() - 1) == me && omp_get_num_threads() == 2);
+        if (omp_get_thread_num() == 0) first = 1;
+#pragma omp barrier
+        CHECK(first == 1);
+      }
+    }
+  }
+}
+
+// A region that is opened inside one of one thread first, and then by itself.
+static void depths(void) {
+  omp_set_max_active_levels(3);
+  for (int i = 0; i < 4; ++i) {
+    for (int r = 0; r < 10; ++r) {
+#pragma omp parallel num_threads(1)
+      late_barrier(0);
+    }
+    for (int r = 0; r < 4; ++r) late_barrier(1);
   }
 }
 
@@ -268,24 +297,6 @@ static void values(void) {
         mine += 100 * (1 + omp_get_thread_num());
       }
       CHECK(mine == 10 * r + me + 100 && &mine == place);
-    }
-  }
-}
-
-// The same where compilers find values by the thread's number.
-static void own_values(void) {
-#pragma omp parallel num_threads(kOuter)
-  {
-    const int me = omp_get_thread_num();
-    for (int r = 0; r < kRounds; ++r) {
-      mine = 10 * r + me;
-      const int* const place = &mine;
-#pragma omp parallel num_threads(2)
-      if (omp_get_thread_num() == 0) {
-        CHECK(mine == 10 * r + me && &mine == place);
-        mine += 100;
-      }
-      CHECK(mine == 10 * r + me + 100);
     }
   }
 }
@@ -516,10 +527,14 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"answers", answers},       {"one", one},         {"blocktime", blocktime}, {"sizes", sizes},
-               {"constructs", constructs}, {"around", around},   {"settings", settings},   {"values", values},
-               {"own", own_values},        {"locks", locks},     {"rounding", rounding},   {"depend", depend},
-               {"places", places},         {"masters", masters}, {"children", children},   {"pauses", pauses},
+  } cases[] = {{"answers", answers},      {"one", one},
+               {"blocktime", blocktime},  {"depths", depths},
+               {"sizes", sizes},          {"constructs", constructs},
+               {"around", around},        {"settings", settings},
+               {"values", values},        {"locks", locks},
+               {"rounding", rounding},    {"depend", depend},
+               {"places", places},        {"masters", masters},
+               {"children", children},    {"pauses", pauses},
                {"random", random_regions}};
   CHECK(argc > 1);
   if (argc > 2) first_seed = (unsigned)atoi(argv[2]);
