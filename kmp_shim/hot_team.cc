@@ -364,14 +364,16 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
 
 void end_hot(const char* why) {
   if (!is_parked() || REAL(omp_get_level)() != 0) return;
+  if (in_fork()) return hot.spoiled.store(true, std::memory_order_relaxed);  // the calling thread looks at it next
   Region& region = *hot.region;
   end();
   note_end(region, hot, why);
   give_back();
 }
 
-void before_pause() {
+void before_pause(intptr_t kind) {
   end_hot("the runtime is paused");
+  if (kind != kPauseHard || in_fork()) return;
   // Acquire: the stand-in, of the last master. A team of another thread's needs it.
   if (taken.exchange(true, std::memory_order_acquire)) return;
   stand_in.retire();

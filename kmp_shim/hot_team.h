@@ -96,11 +96,12 @@ bool may_become_hot(const Region& region, const RegionCall& call, uint32_t reque
 // Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
 bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request);
 
-// Ends the calling thread's team if it is parked and the thread in the serial part. `why` for SMELT_VERBOSE=2.
+// Ends the calling thread's team if it is parked and the thread in the serial part. In a handler of fork, where libomp
+// holds what it would need for that, the team ends before the next region. `why` for SMELT_VERBOSE=2.
 void end_hot(const char* why);
 
-// The runtime is about to be paused: it is to find no team of ours, and no thread.
-void before_pause();
+// The runtime is about to be paused: it is to find no team of ours, and, where it is to forget all, no thread.
+void before_pause(intptr_t kind);
 
 // Of a thread whose team is parked: it is itself to libomp, inside the region, and again the stand-in.
 void wear_own();

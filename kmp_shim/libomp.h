@@ -104,10 +104,12 @@ void omp_unset_nest_lock_(void* lock);
 int omp_test_nest_lock(void* lock);
 int omp_test_nest_lock_(void* lock);
 int kmp_get_num_known_threads(void);
+// Fortran's are by value in libomp, too. For another runtime the word is an address.
+inline constexpr intptr_t kPauseHard = 2;
 int omp_pause_resource(int kind, int device);
-int omp_pause_resource_(const int* kind, const int* device);
+int omp_pause_resource_(intptr_t kind, intptr_t device);
 int omp_pause_resource_all(int kind);
-int omp_pause_resource_all_(const int* kind);
+int omp_pause_resource_all_(intptr_t kind);
 int __kmpc_pause_resource(int kind, int device);
 int kmp_get_blocktime(void);
 void kmp_set_blocktime(int time);

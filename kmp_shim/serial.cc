@@ -89,16 +89,17 @@ void omp_set_num_threads_(const int* threads) {
   STOCK(omp_set_num_threads_)(threads);
 }
 
-// A hard pause unregisters the calling thread from libomp, and takes everything down only where no thread is left.
+// A soft pause has libomp's waiting threads sleep. A hard one unregisters the calling thread from libomp, and takes
+// everything down only where no thread is left.
 #define PAUSE(name, parameters, ...) \
   int name parameters {              \
-    before_pause();                  \
+    before_pause(kind);              \
     return STOCK(name)(__VA_ARGS__); \
   }
 PAUSE(omp_pause_resource, (int kind, int device), kind, device)
-PAUSE(omp_pause_resource_, (const int* kind, const int* device), kind, device)
+PAUSE(omp_pause_resource_, (intptr_t kind, intptr_t device), kind, device)
 PAUSE(omp_pause_resource_all, (int kind), kind)
-PAUSE(omp_pause_resource_all_, (const int* kind), kind)
+PAUSE(omp_pause_resource_all_, (intptr_t kind), kind)
 PAUSE(__kmpc_pause_resource, (int kind, int device), kind, device)
 
 #define NEST_LOCK(type, name)      \

@@ -21,6 +21,8 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 RegionRecord* kept[2];    // of outermost and of nested regions; guarded by the lock, as the next
 uint32_t kept_count = 0;  // in both lists
 
+thread_local bool forks = false;  // in_fork()
+
 RegionRecord* take_kept(bool nested) {
   pthread_mutex_lock(&lock);
   RegionRecord* const record = kept[nested];
@@ -71,12 +73,16 @@ void free_record(RegionRecord& record, size_t bytes) {
 void lock_records() {
   counters_lock();
   pthread_mutex_lock(&lock);
+  forks = true;
 }
 
 void unlock_records() {
+  forks = false;
   pthread_mutex_unlock(&lock);
   counters_unlock();
 }
+
+bool in_fork() { return forks; }
 
 void note_cpu(RegionRecord& region, uint32_t thread) {
   // Relaxed: a hint for the plans of later regions.

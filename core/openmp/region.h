@@ -174,6 +174,9 @@ void free_record(RegionRecord& record, size_t bytes);
 // Around fork: a child must not inherit a held lock. Those of the counters, too.
 void lock_records();
 void unlock_records();
+// Is the calling thread between these two, so in a handler of the program's? Where the runtime has handlers of its own
+// for fork, it may hold its locks by now, and nothing that asks for one ever comes back.
+bool in_fork();
 
 // Says how many threads the region's team has, to the process-wide count.
 void count_team(RegionRecord& region, uint32_t threads);

@@ -11,7 +11,7 @@ shim=$1 gomp=$2 programs=$3 which=${4-}
 hot='OpenMP: [0-9]+ regions \([1-9][0-9]* hot'
 cold='OpenMP: [0-9]+ regions \(0 hot'
 under="SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
-cases="answers settings values locks rounding places depend inner masters children around leagues background pauses blocktime"
+cases="answers settings values locks rounding places depend inner masters children forks around leagues background pauses blocktime"
 ends="serial one region"
 
 # hot_case NAME VARIABLES... -- CASE...   is right and hot

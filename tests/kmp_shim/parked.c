@@ -555,6 +555,46 @@ static void children(void) {
   regions(kLong);
 }
 
+static void (*in_fork)(void);  // what is done in a fork
+static void call_in_fork(void) {
+  if (in_fork) in_fork();
+}
+static void pause_softly(void) { omp_pause_resource_all(omp_pause_soft); }  // refused where it is paused
+static int chunk_of_fork = 5;
+static void set_schedule(void) { omp_set_schedule(omp_sched_dynamic, ++chunk_of_fork); }
+static void wait_for_tasks(void) {
+#pragma omp taskwait
+}
+
+// The program's own handlers of fork; main() has registered them before libomp's are, so they run where libomp's hold
+// its locks, before the fork and after it. What needs none of them goes on, and what is set there holds from then on.
+static void forks(void) {
+  static void (*const doings[])(void) = {pause_softly, set_schedule, wait_for_tasks};
+  for (int i = 0; i < 9; ++i) {
+    regions(kLong);
+    in_fork = doings[i % 3];
+    const pid_t child = fork();
+    in_fork = NULL;
+    CHECK(child >= 0);
+    if (child == 0) {
+      regions(kLong);
+      _exit(0);
+    }
+    int status = 1, chunk = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    for (int r = 0; r < 4; ++r) {
+      omp_sched_t kind;
+      omp_get_schedule(&kind, &chunk);
+      CHECK(i == 0 || (chunk == chunk_of_fork && (kind & 0xff) == omp_sched_dynamic));
+#pragma omp parallel num_threads(kThreads)
+      {
+        omp_get_schedule(&kind, &chunk);
+        CHECK(i == 0 || chunk == chunk_of_fork);
+      }
+    }
+  }
+}
+
 static void at_end(void) {
   CHECK(omp_get_level() == 0);
   regions(5);
@@ -612,11 +652,14 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*run)(void);
-  } cases[] = {{"answers", answers},       {"settings", settings}, {"values", values},       {"locks", locks},
-               {"rounding", rounding},     {"places", places},     {"depend", depend},       {"inner", inner},
-               {"masters", masters},       {"children", children}, {"around", around},       {"leagues", leagues},
-               {"background", background}, {"pauses", pauses},     {"blocktime", blocktime}, {"counted", counted}};
+  } cases[] = {{"answers", answers},       {"settings", settings}, {"values", values},
+               {"locks", locks},           {"rounding", rounding}, {"places", places},
+               {"depend", depend},         {"inner", inner},       {"masters", masters},
+               {"children", children},     {"around", around},     {"leagues", leagues},
+               {"background", background}, {"pauses", pauses},     {"blocktime", blocktime},
+               {"counted", counted},       {"forks", forks}};
   CHECK(argc > 1);
+  if (strcmp(argv[1], "forks") == 0) CHECK(pthread_atfork(call_in_fork, call_in_fork, NULL) == 0);
   if (strcmp(argv[1], "ends") == 0 && argc > 2) ends(argv[2]);
   for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i) {
     if (strcmp(cases[i].name, argv[1]) != 0) continue;
