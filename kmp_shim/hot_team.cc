@@ -9,6 +9,7 @@
 #include "float_control.h"
 #include "openmp/at_exit.h"
 #include "openmp/callers.h"
+#include "openmp/headcount.h"
 #include "policy/thresholds.h"
 
 extern "C" {
@@ -261,7 +262,7 @@ bool start(Region& region, uint32_t size) {
 [[gnu::aligned(64)]] void dock(void*) {
   const KmpThread gtid = REAL(__kmpc_global_thread_num)(&nowhere);
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
-  if (!come_to_meeting(hot, me, &hot.region->cpus[me])) return;
+  if (!come_to_meeting(hot, me, hot.region->cpus[me])) return;
   Position& at = position;
   const Position before = at;
   const uint32_t open = smelt_kmp_handed_on.open;
@@ -318,6 +319,7 @@ bool run_hot(const RegionCall& call) {
     run_alone(call, stand_in.gtid(), hot.own);
     return true;
   }
+  renew_headcount();
   if (const char* const why = misfit(call, request, threads)) [[unlikely]] {
     end_hot(why);
     return false;

@@ -12,7 +12,7 @@
 #include "hot_team.h"
 #include "libomp.h"
 #include "openmp/counters.h"
-#include "policy/wait.h"
+#include "openmp/headcount.h"
 #include "region.h"
 
 namespace smelt::kmp {
@@ -75,7 +75,7 @@ void start_late() {
   // A tool would miss barriers. The command 0 means nothing to any tool.
   if (smelt_real_omp_control_tool && REAL(omp_control_tool)(0, 0, nullptr) != kNoTool)
     return openmp::step_aside("an OMPT tool watches");
-  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
+  begin_headcount(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
 }
 
 // At the end of a single's block libomp tells an OMPT tool, a profiler (ITT: Intel's), its consistency check or its

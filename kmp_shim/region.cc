@@ -9,6 +9,7 @@
 #include "hot_team.h"
 #include "openmp/at_exit.h"
 #include "openmp/counters.h"
+#include "openmp/headcount.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 
@@ -142,6 +143,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   HandedOn& here = smelt_kmp_handed_on;
   const uint32_t open = here.open;
   here.open = HandedOn::kNothing;
+  note_thread();
   begin_position(position, word);
   position.unmarked = 1;
   const auto count = static_cast<size_t>(block.argc) + 2;
@@ -165,13 +167,9 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
 void describe(Region& region, Block& block, KmpMicrotask function, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
   count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  const uint32_t threads = headcount.threads.load(std::memory_order_relaxed);
-  if (threads != region.threads_seen) {
-    region.threads_seen = threads;
-    ++region.generation;
-  }
+  take_headcount(region);
   const bool served = size >= 1 && size <= kMaxParticipants;
-  const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
+  const bool crowded = size > 1 && region.threads_seen > region.cpus_seen;
   // The team around it waits better where libomp's waits yield.
   if (region.nested && crowded) spoil_hot();
   Barrier* const barrier =
@@ -197,8 +195,7 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
 // Does the note still say what this region's threads must be told?
 bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
   return note.function == function && note.request == request && note.generation == region.generation &&
-         region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
-         (!region.nested || region.counted == block.size - 1) &&
+         knows_headcount(region) && !due(region.entered) && (!region.nested || region.counted == block.size - 1) &&
          // Of the outermost, too: it may have been inside one of one thread last time. A position that is taken by that
          // level would be taken inside a region that we do not serve.
          REAL(omp_get_level)() == block.level - 1;
@@ -361,6 +358,7 @@ void enter(const RegionCall& call) {
     take_back();  // the region around it: clauses inside are told too early
   tell_clause(only_noted, call.where, reinterpret_cast<const void*>(call.function));
   if (!*link && !(*link = new_region())) return fork(call);
+  renew_headcount();
   const size_t index = block_of(call.function);
   Region& region = **link;
   next_region = &region.deeper;

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/stats_file.h"
 #include "openmp/counters.h"
+#include "openmp/headcount.h"
 #include "openmp/symbols.h"
 #include "openmp/teams.h"
 #include "policy/wait.h"
@@ -115,6 +116,7 @@ void note_not_hot(const char* why) { not_hot.store(why, std::memory_order_relaxe
 void forget_past() {
   told_begin.store(false, std::memory_order_relaxed);
   forget_counts();
+  forget_threads();
 }
 
 }  // namespace smelt::openmp

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
+#include "openmp/headcount.h"
 #include "policy/thresholds.h"
 
 namespace smelt::openmp {
@@ -43,6 +44,7 @@ void dismiss(HotRecord& hot) {
 bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu) {
   const uint64_t generation = hot.generation;
   const WaitPolicy& policy = hot.policy;
+  note_thread();
   cpu.store(os::current_cpu(), std::memory_order_relaxed);
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpu` after it has seen all of them
   if (hot.canary) hot.canary->follow(me, policy);

@@ -5,6 +5,7 @@
 
 #include "base/os/os.h"
 #include "openmp/at_exit.h"
+#include "openmp/headcount.h"
 #include "policy/thresholds.h"
 #include "policy/wait.h"
 
@@ -44,6 +45,7 @@ RegionRecord* begin_record(size_t bytes, bool nested) {
   record->repeats = 0;
   if (record->regions_before_hot == 0) record->regions_before_hot = typical(ThresholdId::kHotAfter);
   for (auto& cpu : record->cpus) cpu.store(~0u, std::memory_order_relaxed);
+  note_thread();
   add_counters(&record->counters);
   return record;
 }

@@ -24,7 +24,8 @@ struct RegionRecord {
   uint64_t epoch;           // last episode number used by any team of this region
   uint32_t generation;      // changes with whatever the shim has derived from the teams' barriers
   uint32_t counted;         // threads of this region's team in the process-wide count
-  uint32_t threads_seen;    // that count when the shim last derived something from it
+  uint32_t threads_seen;    // that count when the shim last derived something from it ...
+  uint32_t cpus_seen;       // ... and the number of CPUs
   uint32_t repeats;         // how often in a row the team has had the size of the one before
   uint32_t next_victim;     // of `teams`, when all are taken
   // For the next hot team (hot_team.h), of whatever thread has the record: of one size in a row.

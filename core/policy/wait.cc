@@ -90,6 +90,7 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
     }
   }
 
+  headcount.note_long_wait(now);
   if (yield_ns > 0 && backoff.may_yield(now)) {
     const int64_t began = now, yield_until = now + yield_ns;
     while (now < yield_until) {

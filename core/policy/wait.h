@@ -56,7 +56,15 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = 
 struct Headcount {
   std::atomic<uint32_t> threads{0};
   std::atomic<uint32_t> cpus{~0u};
+  // A wait has been long, and the CPUs were counted some time ago (os::now_ns()): they are to be counted again. Never,
+  // unless that code says when.
+  std::atomic<bool> stale{false};
+  std::atomic<int64_t> fresh_until{INT64_MAX};
 
+  void note_long_wait(int64_t now) {
+    if (now >= fresh_until.load(std::memory_order_relaxed) && !stale.load(std::memory_order_relaxed))
+      stale.store(true, std::memory_order_relaxed);
+  }
   bool crowded() const { return threads.load(std::memory_order_relaxed) > cpus.load(std::memory_order_relaxed); }
 };
 extern Headcount headcount;

@@ -61,6 +61,20 @@ for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4
   check_under "$program, hot" 0 '^ok' $under SMELT_CPUS=64 $run
 done
 
+# Threads get CPUs, or lose them, after the first regions.
+lines() { grep -Eq "$2" "$output" || fails "$1: no line matches '$2'"; }
+if [ "$(nproc)" -gt 1 ]; then
+  for how in wider narrower; do check "$how, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/affinity" $how; done
+  check_under "a CPU for each, later" 0 '^ok$' SMELT_VERBOSE=2 "$programs/affinity" wider
+  lines "a CPU for each, later" 'threads may use 2 CPUs now, not 1$'
+  lines "a CPU for each, later" 'team of 2, CPUs .*: barrier crowd'
+  check_under "one CPU for all, later" 0 '^ok$' SMELT_VERBOSE=2 "$programs/affinity" narrower
+  lines "one CPU for all, later" 'threads may use 1 CPU now, not [0-9]+$'
+  lines "one CPU for all, later" 'team of 2, CPUs .*: barrier crowd'
+else
+  skips "more CPUs, or fewer: there is one"
+fi
+
 # Where none can be.
 cold() { check_under "$1: no hot team" 0 "$cold" $under SMELT_CPUS=64 "$2" "$programs/parked" values; }
 cold "a limit of threads" OMP_THREAD_LIMIT=8

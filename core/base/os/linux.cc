@@ -114,6 +114,7 @@ bool is_single_threaded() { return &__libc_single_threaded && __libc_single_thre
 bool process_barrier_refused() { return membarrier_refused.load(std::memory_order_relaxed); }
 
 int32_t process_id() { return ::getpid(); }
+int32_t thread_id() { return static_cast<int32_t>(::syscall(SYS_gettid)); }
 
 int64_t now_ns() {
   timespec now{};
@@ -139,16 +140,31 @@ uint32_t current_cpu() {
 
 uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room) {
   const ErrnoKeeper keeper;
-  // The kernel refuses a mask shorter than its own, so cpu_set_t (1024 CPUs) would fail on the largest machines.
-  constexpr uint32_t kWordBits = 8 * sizeof(unsigned long);
-  unsigned long mask[8192 / kWordBits] = {};
-  if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, mask) <= 0) return 0;
-  uint32_t count = 0;
-  for (uint32_t first = 0; first < 8192; first += kWordBits) {
-    for (unsigned long left = mask[first / kWordBits]; left; left &= left - 1, ++count)
+  CpuMask mask{};
+  if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask) <= 0) return 0;
+  uint32_t count = 0, first = 0;
+  for (const unsigned long word : mask.word) {
+    for (unsigned long left = word; left; left &= left - 1, ++count)
       if (count < room) cpus[count] = first + static_cast<uint32_t>(__builtin_ctzl(left));
+    first += 8 * sizeof word;
   }
   return count;
+}
+
+uint32_t count(const CpuMask& mask) {
+  uint32_t count = 0;
+  for (const unsigned long word : mask.word) count += static_cast<uint32_t>(__builtin_popcountl(word));
+  return count;
+}
+
+int add_cpus_of_thread(int32_t thread, CpuMask* mask) {
+  const ErrnoKeeper keeper;
+  // The number of a thread that has ended may be another process's by now.
+  if (::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0) return -errno;
+  CpuMask its{};
+  if (::syscall(SYS_sched_getaffinity, thread, sizeof its, &its) <= 0) return -errno;
+  for (size_t i = 0; i < std::size(its.word); ++i) mask->word[i] |= its.word[i];
+  return 0;
 }
 
 uint32_t allowed_cpus() {

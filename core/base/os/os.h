@@ -30,6 +30,7 @@ void register_process_barrier();
 bool is_single_threaded();  // false: it is not, or the C library (glibc before 2.32) does not tell
 
 int32_t process_id();
+int32_t thread_id();
 int64_t now_ns();  // CLOCK_MONOTONIC; where that stands, the calling thread's looks and sleeps count
 void yield_cpu();
 uint32_t current_cpu();  // the kernel's number of the CPU we are on, ~0u when unknown
@@ -37,6 +38,14 @@ uint32_t current_cpu();  // the kernel's number of the CPU we are on, ~0u when u
 uint32_t allowed_cpus();  // in the affinity mask of the calling thread, at least 1
 // The CPUs of that mask, ascending kernel numbers: writes at most `room` of them, returns how many there are.
 uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room);
+// CPUs by the kernel's numbers. The kernel refuses a mask shorter than its own, so cpu_set_t (1024 CPUs) would fail on
+// the largest machines.
+struct CpuMask {
+  unsigned long word[8192 / (8 * sizeof(unsigned long))];
+};
+uint32_t count(const CpuMask& mask);
+// Adds the CPUs of the affinity mask of a thread of this process. -ESRCH: there is no such thread.
+int add_cpus_of_thread(int32_t thread, CpuMask* mask);
 // ceil(quota / period) of the tightest cgroup v2 or v1 above us; 0: none. The arguments are for the tests.
 uint32_t cgroup_cpu_quota(const char* mount = "/sys/fs/cgroup", const char* membership = "/proc/self/cgroup");
 // The quota itself, in thousandths of a CPU, rounded up.
