@@ -52,7 +52,11 @@ static void answers(void) {
     CHECK(__kmpc_global_thread_num(&here) == gtid && omp_get_ancestor_thread_num(0) == 0 && omp_get_team_size(0) == 1);
     int loop = 0, shared = 0, once = 0, ones = 0, group = 0;
 #pragma omp for schedule(static)
-    for (int k = 0; k < 100; ++k) ++loop;
+    for (int k = 0; k < 100; ++k) {
+#pragma omp cancellation point for
+#pragma omp cancel for
+      ++loop;  // OMP_CANCELLATION is off
+    }
 #pragma omp for schedule(dynamic, 7) nowait
     for (int k = 0; k < 100; ++k) ++shared;
 #pragma omp for ordered
