@@ -62,9 +62,19 @@ static bool has_failed(const ompi_request_t *request) {
          request->req_status.MPI_ERROR != MPI_SUCCESS;
 }
 
-/* Without statuses Open MPI 5.0.10 does not tell of a request that has failed before it looks (since its pull request
- * 13636), which all of ours have by then. So it is told here: Open MPI's caller then looks for the request, calls the
- * error handler, and frees it. */
+/* One of them has failed. The caller then looks for such requests, calls the error handler, and frees them. Open MPI's
+ * own function, when one has failed before it looks, as all of ours have by then, waits for ever where several threads
+ * are within (4.1.4), forgets a persistent one, and from 5.0.10 on, without statuses, all (its pull request 13636). */
+static int end_failed(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses) {
+  for (size_t i = 0; i < count; ++i) {
+    const bool pending = requests[i]->req_state == OMPI_REQUEST_ACTIVE && !REQUEST_COMPLETE(requests[i]);
+    const int error =
+        pending ? MPI_ERR_PENDING : stock.req_wait(&requests[i], statuses ? &statuses[i] : MPI_STATUS_IGNORE);
+    if (statuses) statuses[i].MPI_ERROR = error;
+  }
+  return MPI_ERR_IN_STATUS;
+}
+
 static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses) {
   smelt_transfer *transfers[kAtOnce];
   unsigned found = 0;
@@ -76,9 +86,8 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
     }
   }
   bool failed = false;
-  for (size_t i = 0; i < count && statuses == MPI_STATUSES_IGNORE && !failed; ++i) failed = has_failed(requests[i]);
-  const int error = stock.req_wait_all(count, requests, statuses);
-  return failed && error == OMPI_SUCCESS ? MPI_ERR_IN_STATUS : error;
+  for (size_t i = 0; i < count && !failed; ++i) failed = has_failed(requests[i]);
+  return failed ? end_failed(count, requests, statuses) : stock.req_wait_all(count, requests, statuses);
 }
 
 /* Until one is complete, where we may wait for them. */
