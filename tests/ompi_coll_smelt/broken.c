@@ -12,6 +12,8 @@
 //   swapped   neighbours get each other's blocks
 //   NAME      every 10th scatter, scatterv, gatherv, allgatherv, neighbor_allgather, neighbor_allgatherv,
 //             neighbor_alltoallv or neighbor_alltoallw has one bit flipped where something arrives
+//   groups    of every allgather between two groups one bit is flipped
+//   restart   a persistent bcast sends what its buffer held when it was made
 //   operand   every 10th nonblocking allreduce of rank 1 has one bit of its operand flipped
 //   leak      every communicator leaves a file and a mapping behind
 //   stuck     waiting in a barrier lets nothing else proceed
@@ -87,6 +89,7 @@ int MPI_Allgather(const void *in, int send, MPI_Datatype send_type, void *out, i
                   MPI_Comm comm) {
   static atomic_uint calls;
   const int result = PMPI_Allgather(in, send, send_type, out, count, type, comm);
+  if (count > 0 && is("groups") && is_inter(comm)) end_of(out, count, type)[-1] ^= 1;
   if (count > 0 && is("bit") && atomic_fetch_add(&calls, 1) % 10 == 9 && rank_in(comm) == 1)
     end_of(out, count, type)[-1] ^= 1;
   return result;
@@ -229,6 +232,24 @@ int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm com
   if (is("spill") && receives && end != NULL && buffer != MPI_BOTTOM) *end ^= 1;
   if (is("stale") && receives && end != NULL && count > 100) end[-1] = last;
   return result;
+}
+
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define MPI_Bcast_init MPIX_Bcast_init
+#define PMPI_Bcast_init PMPIX_Bcast_init
+#endif
+int MPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                   MPI_Request *request) {
+  if (is("restart") && count > 0 && rank_in(comm) == root) {
+    MPI_Aint lower, extent;
+    PMPI_Type_get_true_extent(type, &lower, &extent);
+    unsigned char *const begin = (unsigned char *)buffer + lower, *const copy = malloc(
+                                                                      (size_t)(end_of(buffer, count, type) - begin));
+    if (copy != NULL)
+      buffer = (unsigned char *)memcpy(copy, begin, (size_t)(end_of(buffer, count, type) - begin)) - lower;
+  }
+  return PMPI_Bcast_init(buffer, count, type, root, comm, info, request);
 }
 
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) {

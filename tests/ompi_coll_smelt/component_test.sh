@@ -11,6 +11,10 @@ case ${5-} in
   *) length=--quick parts=$(shift $(($# < 4 ? $# : 4)); echo "$*") ;;
 esac
 parts=${parts:-programs settings loose_strict lives placement pretended_nodes canary failures two_nodes}
+as="$smelt run --"  # for kills
+victims="random_collectives --steps 100
+communicators --rounds 60
+barrier --light --rounds 50"
 forms=$(realpath "$3/libother_forms.so")
 here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) || exit 1
 export PATH="$programs:$PATH"
@@ -139,10 +143,11 @@ every_program() {
 
 # --- the tests must be able to fail
 
+# negative_control HOW RANKS OPTION PROGRAM [argument...]
 negative_control() {
-  how=$1
-  shift
-  wrong "control: $how is noticed by $3" "$1" -x LD_PRELOAD="$broken" -x BROKEN="$how" "$2" "$3"
+  how=$1 broken_ranks=$2
+  shift 2
+  wrong "control: $how is noticed by $2" "$broken_ranks" -x LD_PRELOAD="$broken" -x BROKEN="$how" "$@"
 }
 controls() {
   # Stock mpirun, stock component: what is broken is known. The second argument is an option that changes nothing.
@@ -199,7 +204,7 @@ else
     exit
   fi
   if wanted programs; then every_program; fi
-  for part in settings loose_strict lives placement pretended_nodes canary failures; do
+  for part in settings loose_strict lives placement pretended_nodes canary failures kills; do
     if wanted $part; then . "$here/$part.sh"; fi
   done
   if wanted two_nodes; then

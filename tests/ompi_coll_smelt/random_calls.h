@@ -45,7 +45,8 @@ typedef struct place {  // a communicator, and this rank's neighbors in it
   int size, me, slot;
   uint64_t identity;  // the same for its ranks, another one for disjoint ones of the same slot
   int world[kMostRanks];
-  int sources, from[kMostRanks], destinations, to[kMostRanks];  // of the grid and the graph, -1: nobody
+  int sources, from[kMostRanks], destinations, to[kMostRanks];  // of grids and graphs, -1: nobody
+  int from_block[kMostRanks];                                   // which of the source's blocks it is
 } place;
 
 typedef struct call {
@@ -61,12 +62,14 @@ typedef struct call {
   MPI_Aint send_bytes[kMostRanks], receive_bytes[kMostRanks];  // displacements of neighbor_alltoallw
 } call;
 
-static size_t units_between(const call *c, int from, int to) {
+// `block`: which of the sender's blocks, where it is a neighbor's.
+static size_t units_between(const call *c, int from, int to, int block) {
   if (!c->varied) return (size_t)c->units;
   // Who receives nothing does not send either (4.1.4).
   if (c->what == kNeighborAllgatherv) return (size_t)c->units * (1 + mix(c->seed, (uint64_t)from, 41) % 2);
-  if (c->in_place && from > to) return units_between(c, to, from);  // alltoallv: they must be equal then
-  return (size_t)c->units * (mix(c->seed, (uint64_t)(from * kMostRanks + to), 41) % 4) / (c->whole_layouts ? 1 : 2);
+  if (c->in_place && from > to) return units_between(c, to, from, block);  // alltoallv: they must be equal then
+  return (size_t)c->units * (mix(c->seed, (uint64_t)((block * kMostRanks + from) * kMostRanks + to), 41) % 4) /
+         (c->whole_layouts ? 1 : 2);
 }
 
 static const layout *some_layout(const call *c, uint64_t salt) {
@@ -135,9 +138,9 @@ static unsigned char *room(size_t units, int kind) {
   if (packed == NULL) fail("no memory for %zu units", units);
   return packed;
 }
-static unsigned char *stream(const call *c, int from, int to, size_t units) {
+static unsigned char *stream(const call *c, int from, int to, int block, size_t units) {
   unsigned char *packed = room(units, c->kind);
-  const uint64_t key = mix(c->seed, (uint64_t)c->round, (uint64_t)(from * kMostRanks + to));
+  const uint64_t key = mix(c->seed, (uint64_t)c->round, (uint64_t)((block * kMostRanks + from) * kMostRanks + to));
   generate(c->kind, c->operation, c->fractions, key, units, packed);
   return packed;
 }
@@ -154,9 +157,9 @@ static size_t reduced_units(const call *c) {
 // 16 ranks; everything else is exact.
 static unsigned char *reduced(const call *c, int last) {
   const size_t units = reduced_units(c), bytes = kinds[c->kind].packed;
-  unsigned char *total = stream(c, last, 0, units);
+  unsigned char *total = stream(c, last, 0, 0, units);
   for (int r = last - 1; r >= 0; --r) {
-    unsigned char *left = stream(c, r, 0, units);
+    unsigned char *left = stream(c, r, 0, 0, units);
     for (size_t i = 0; i < units; ++i) combine_units(c->kind, c->operation, left + i * bytes, total + i * bytes);
     free(left);
   }
@@ -186,6 +189,11 @@ static int from_of(const call *c, int b) {
     case kScatterv: return c->root;
     default: return is_neighbor(c->what) ? c->at.from[b] : b;
   }
+}
+// Which of its sender's blocks it is, where two ranks may have several for each other.
+static int block_of(const call *c, int b, int is_sent) {
+  if (c->what < kNeighborAlltoall) return 0;
+  return is_sent ? b : c->at.from_block[b];
 }
 // Whose data are received: those meant for `me`, or for all alike.
 static int receiver(const call *c) {
@@ -248,7 +256,7 @@ static void describe_movement(call *c) {
   for (int b = 0; b < send_blocks; ++b) {
     const int to = to_of(c, b);
     add_block(&c->send, w ? some_layout(c, (uint64_t)(1000 + me * 20 + b)) : mine,
-              to < 0 ? (size_t)c->units : units_between(c, me, to));
+              to < 0 ? (size_t)c->units : units_between(c, me, to, block_of(c, b, 1)));
   }
   for (int b = 0; b < receive_blocks; ++b) {
     const int from = from_of(c, b);
@@ -257,7 +265,7 @@ static void describe_movement(call *c) {
         w ? some_layout(c, (uint64_t)(3000 + (c->in_place ? (me < b ? me * 20 + b : b * 20 + me) : me * 20 + b)))
         : alltoall_in_place ? some_layout(c, 999)
                             : other;
-    add_block(&c->receive, l, from < 0 ? (size_t)c->units : units_between(c, from, receiver(c)));
+    add_block(&c->receive, l, from < 0 ? (size_t)c->units : units_between(c, from, receiver(c), block_of(c, b, 0)));
   }
   c->loose = c->receive.blocks;
 }
@@ -288,7 +296,7 @@ static void describe(call *c) {
 static void fill_reduction(call *c) {
   const int me = c->at.me;
   const size_t bytes = kinds[c->kind].packed;
-  unsigned char *input = stream(c, me, 0, reduced_units(c));
+  unsigned char *input = stream(c, me, 0, 0, reduced_units(c));
   const side *from = c->sends ? &c->send : &c->receive;
   unsigned char *at = input;
   for (int b = 0; b < from->blocks; ++b) {
@@ -310,7 +318,8 @@ static void fill_movement(call *c) {
   const int me = c->at.me, n = c->at.size;
   for (int b = 0; b < c->send.blocks; ++b) {
     const int to = to_of(c, b);
-    unsigned char *data = stream(c, me, to < 0 ? 0 : to, (size_t)(c->send.count[b] * c->send.of[b]->units));
+    unsigned char *data =
+        stream(c, me, to < 0 ? 0 : to, block_of(c, b, 1), (size_t)(c->send.count[b] * c->send.of[b]->units));
     put(&c->send, b, c->send.memory, data);
     put(&c->send, b, c->send.wanted, data);
     free(data);
@@ -320,14 +329,14 @@ static void fill_movement(call *c) {
     if (from < 0) continue;  // nobody sends: it stays as it was
     const size_t units = (size_t)(c->receive.count[b] * c->receive.of[b]->units);
     const int to = c->what == kGather || c->what == kGatherv ? c->root : receiver(c);
-    unsigned char *data = stream(c, from, to, units);
+    unsigned char *data = stream(c, from, to, block_of(c, b, 0), units);
     put(&c->receive, b, c->receive.wanted, data);
     const int own =
         c->what == kBcast ? me == c->root : c->in_place && from == me && c->what != kScatter && c->what != kScatterv;
     if (own) put(&c->receive, b, c->receive.memory, data);
     free(data);
     if (c->in_place && n > 1 && (c->what == kAlltoall || c->what == kAlltoallv || c->what == kAlltoallw)) {
-      data = stream(c, me, b, units);
+      data = stream(c, me, b, 0, units);
       put(&c->receive, b, c->receive.memory, data);
       free(data);
     }
