@@ -1,6 +1,6 @@
 #!/bin/sh
 # End-to-end: MPI programs under real mpirun, with Smelt's messages and without.
-#   pml_test.sh COMPONENT PROGRAM_DIRECTORY COLLECTIVES_DIRECTORY SMELT [--full]
+#   pml_test.sh COMPONENT PROGRAM_DIRECTORY COLLECTIVES_DIRECTORY SMELT [--full | --random]
 # The third folder has the programs of the collectives' component, whose messages Open MPI's own collectives send.
 # Exit 77: skipped, there is no mpirun.
 set -u
@@ -17,16 +17,16 @@ mkdir "$scratch/session" && export OMPI_MCA_orte_tmpdir_base="$scratch/session"
 mkdir "$scratch/component" && ln -s "$component" "$scratch/component/" || exit 1
 export OMPI_MCA_mca_base_component_path="$scratch/component:SYSTEM_DEFAULT"
 output=$scratch/output
-failed=0 passed=0
+failed=0 passed=0 limit=120
 
 # check NAME EXPECTED_STATUS PATTERN command...: as in ompi_coll_smelt/component_test.sh
 check() {
   name=$1 status=$2 pattern=$3
   shift 3
-  timeout -k 5 120 "$@" >"$output" 2>&1 </dev/null
+  timeout -k 5 "$limit" "$@" >"$output" 2>&1 </dev/null
   got=$?
   if [ $got -eq 124 ]; then
-    fail "$name: not done after 120 s"
+    fail "$name: not done after $limit s"
   elif [ "$status" != any ] && [ $got -ne "$status" ]; then
     fail "$name: exit status $got instead of $status"
   elif [ -n "$pattern" ] && ! grep -Eq "$pattern" "$output"; then
@@ -44,6 +44,16 @@ ok() {
   shift 2
   check "$ok_name" 0 '^ok$' mpirun -n "$ranks" "$@"
 }
+
+here=$(dirname "$0")
+if [ "$length" = --random ]; then
+  unset OMPI_MCA_mca_base_component_path
+  export PATH="$programs:$collectives:$PATH" OMPI_MCA_btl_vader_backing_directory="$scratch/session"
+  . "$here/random.sh"
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ]
+  exit
+fi
 
 # --- who serves
 
