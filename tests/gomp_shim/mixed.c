@@ -1,416 +1,262 @@
-// Random mixtures of everything that the shim serves and of what it leaves to libgomp, the same for the same seed:
-// tasks of both kinds that make one another, groups, task loops, undeferred and final ones, regions inside tasks,
-// dynamic loops in chains, single with copyprivate, reductions.
-//   mixed SEED [REGIONS [MOST_THREADS [SECONDS]]]
+// Random mixtures of what programs do with OpenMP, the same for the same seed: regions of all sizes, one in the other,
+// worksharing, tasks of all sorts, settings changed outside and inside, target regions on the host, several threads that
+// have regions and end, forks. Every answer is compared with a serial computation or with what the OpenMP rules say, and
+// every setting with what the program has made it.
+//   mixed SEED [PARTS [MOST_THREADS [SECONDS [KINDS]]]]
+//   mixed kinds       names all kinds
+// KINDS reduces a program that fails: "trees,region,inner" are these kinds alone, "-fork,-cancel" all but these.
 //
-// The oracle is sequential: what a tree of tasks adds up to is computed beforehand, by the same recursion without
-// tasks. Looked at are
-//
-//   sums      at every taskwait (the children's bodies), end of a taskgroup, region and barrier (all below)
-//   rule      a thread that waits inside a task may run descendants of that task only (OpenMP's task scheduling
-//             constraint): whoever begins a body looks what this thread was at
-//   once      every iteration of a loop, exactly
-//
-// Ends with 1 where something is wrong, with 2 when it is not done after SECONDS.
-#include <omp.h>
-#include <sched.h>
+// Ends with 1 at the first wrong answer, with 2 when it is not done after SECONDS.
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "check.h"
+#include "mixed_parts.h"
 
-#ifndef UNTIED  // empty for libomp 14, which asserts that taskwaits in such tasks have a tied one above
-#define UNTIED untied
+// ---- the kinds ----
+
+struct Construct {
+  const char* name;
+  void (*run)(struct Team*, struct Scene*, unsigned);
+  int off;
+};
+static struct Construct constructs[] = {
+    {"barriers", do_barriers, 0},
+    {"loops", do_loops, 0},
+    {"ordered", do_ordered, 0},
+    {"sections", do_sections, 0},
+    {"singles", do_singles, 0},
+    {"locks", do_locks, 0},
+    {"reductions", do_reductions, 0},
+    {"task_reductions", do_task_reductions, 0},
+    {"tree", do_tree, 0},
+    {"tasks", do_tasks, 0},
+    {"task_loops", do_task_loops, 0},
+    {"dependences", do_dependences, 0},
+    {"detach", do_detach, 0},
+    {"final_tasks", do_final_tasks, 0},
+    {"task_regions", do_task_regions, 0},
+    {"inner", do_inner, 0},
+    {"inner", do_inner, 0},
+    {"solos", do_solos, 0},
+    {"inner_settings", do_settings, 0},
+    {"inner_target", do_target, 0},
+    {"cancel", do_cancel, 0},
+    {"flags", do_flags, 0},
+    {"inner_threads", do_threads, 0},
+};
+enum { kConstructs = sizeof constructs / sizeof *constructs };
+
+struct Part {
+  const char* name;
+  void (*run)(struct Serial*, unsigned);
+  int weight, off;
+};
+static struct Part parts[] = {
+    {"region", part_region, 6, 0},
+    {"trees", part_trees, 2, 0},
+    {"sizes", part_sizes, 3, 0},
+    {"settings", part_settings, 3, 0},
+    {"levels", part_levels, 1, 0},
+    {"threadprivate", part_threadprivate, 1, 0},
+    {"target", part_target, 1, 0},
+    {"orphans", part_orphans, 1, 0},
+#ifndef __clang__
+    {"teams", part_teams, 1, 0},
 #endif
+    {"threads", part_threads, 2, 0},
+    {"fork", part_fork, 1, 0},
+    {"pause", part_pause, 1, 0},
+    {"idle", part_idle, 1, 0},
+};
+enum { kParts = sizeof parts / sizeof *parts };
 
-enum { kThreads = 16, kSteps = 8, kIterations = 120, kFrames = 1 << 18, kWide = 5, kRoot = -1 };
-
-static unsigned seed;
-static int region;
-
-#define EXPECT(condition, what)                                                                                  \
-  do {                                                                                                           \
-    if (!(condition)) {                                                                                          \
-      fprintf(stderr, "wrong: %s: seed %u, region %d, line %d: %s\n", what, seed, region, __LINE__, #condition); \
-      _Exit(1);                                                                                                  \
-    }                                                                                                            \
-  } while (0)
-
-static void delay(unsigned h) {
-  h = hash(h, 77);
-  if (h % 128 == 0)
-    usleep(h / 128 % 100);
-  else if (h % 32 == 1)
-    sched_yield();
-  else if (h % 8 == 2)
-    for (volatile unsigned i = h / 16 % 1500; i > 0; i = i - 1) {
-    }
-}
-
-// ---- who is whose child: for the rule ----
-
-// Of a body, or of a region's implicit tasks together. Not used again within a region, so that a parent may be gone.
-static int parent_of[kFrames];
-static int frames;
-static _Thread_local int running = kRoot;
-
-static int new_frame(int parent) {
-  const int frame = __atomic_fetch_add(&frames, 1, __ATOMIC_RELAXED);
-  EXPECT(frame < kFrames, "too large a tree; the test is wrong");
-  parent_of[frame] = parent;
-  return frame;
-}
-
-// The body of `frame` begins on this thread. Returns what was running.
-static int enter(int frame) {
-  const int before = running;
-  int at = frame;
-  while (at > before) at = parent_of[at];  // parents have smaller numbers
-  EXPECT(at == before, "a stranger on top of a task that waits");
-  running = frame;
-  return before;
-}
-static void leave(int before) { running = before; }
-
-// ---- trees of tasks ----
-
-static long weight(unsigned node) { return 1 + node % 1000; }
-// A tree with the bit set has no tasks of libgomp's, whose makers would make no others until the next barrier.
-static const unsigned kOurs = 1u << 31;
-static unsigned child_of(unsigned node, int i) { return (hash(node, (unsigned)i + 1) & ~kOurs) | (node & kOurs); }
-static int width_of(unsigned node, int depth) { return depth == 0 ? 0 : (int)(hash(node, 3) % (kWide + 1)); }
-
-// What a node does with its children.
-enum Kind { kWaits, kRuns, kGroups, kUndeferred, kFinal, kDepends, kPriority, kLoops, kInside, kMixes, kKinds };
-static enum Kind kind_of(unsigned node) {
-  static const enum Kind ours[] = {kWaits, kWaits, kRuns, kGroups, kGroups, kGroups, kUndeferred, kFinal};
-  return node & kOurs ? ours[hash(node, 5) % 8] : (enum Kind)(hash(node, 5) % kKinds);
-}
-
-// Sequential: of a node and all below it.
-static long total(unsigned node, int depth) {
-  long sum = weight(node);
-  for (int i = 0; i < width_of(node, depth); ++i) sum += total(child_of(node, i), depth - 1);
-  return sum;
-}
-static long total_below(unsigned node, int depth) { return total(node, depth) - weight(node); }
-
-static void add(long* tally, long what) { __atomic_fetch_add(tally, what, __ATOMIC_RELAXED); }
-static long read_of(const long* tally) { return __atomic_load_n(tally, __ATOMIC_RELAXED); }
-
-static void grow(unsigned node, int depth, long* tally, int frame);
-
-// The body of a task.
-static void body(unsigned node, int depth, long* tally, int frame) {
-  const int before = enter(frame);
-  delay(node);
-  grow(node, depth, tally, frame);
-  leave(before);
-}
-// Of one whose maker waits for it: *done, plain on purpose, must be visible behind the taskwait.
-static void awaited(unsigned node, int depth, long* tally, int frame, int* done) {
-  body(node, depth, tally, frame);
-  *done = 1;
-}
-
-// A region inside a task, or on its own. Repeats with the same size, now and then with another.
-static void inside(unsigned node, int depth, long* tally, int frame) {
-  const int width = width_of(node, depth), size = 2 + (int)(node % 5 == 0);
-  const int root = new_frame(frame);
-  int times[40] = {0}, mark[4 * 16] = {0};
-  long here = 0, reduced = 0;
-#pragma omp parallel num_threads(size) reduction(+ : reduced)
-  {
-    const int before = running, me = omp_get_thread_num(), now = omp_get_num_threads();
-    running = root;
-#pragma omp for schedule(dynamic, 3) nowait
-    for (int i = 0; i < 40; ++i) ++times[i];
-    mark[me * 16] = 1;
-#pragma omp single nowait
-    for (int i = 0; i < width; ++i) {
-      const unsigned child = child_of(node, i);
-      const int f = new_frame(root);
-#pragma omp task firstprivate(child, depth, f) shared(here)
-      body(child, depth - 1, &here, f);
-    }
-#pragma omp barrier
-    for (int t = 0; t < now; ++t) EXPECT(mark[t * 16] == 1, "a thread left a barrier early");
-    EXPECT(read_of(&here) == total_below(node, depth), "a barrier was left before its tasks were over");
-    reduced += me + 1;
-    running = before;
+static int is_in(const char* name, const char* kinds, char sign) {
+  const size_t length = strlen(name);
+  for (const char* at = kinds; *at; at += strcspn(at, ","), at += *at == ',') {
+    const char* word = sign ? at + 1 : at;
+    if ((!sign || *at == sign) && strncmp(word, name, length) == 0 && (word[length] == ',' || !word[length])) return 1;
   }
-  EXPECT(reduced == size * (size + 1) / 2 || reduced == 1, "a reduction");
-  for (int i = 0; i < 40; ++i) EXPECT(times[i] == 1, "an iteration was not run once");
-  add(tally, here);
+  return 0;
 }
-
-static void grow(unsigned node, int depth, long* tally, int frame) {
-  const int width = width_of(node, depth);
-  int done[kWide] = {0}, order = 0;
-  long here = 0;
-  const enum Kind kind = kind_of(node);
-  if (kind == kInside && width > 0 && omp_get_level() < 2) {
-    inside(node, depth, tally, frame);
-    add(tally, weight(node));
-    return;
-  }
-  switch (kind) {
-    case kWaits:
-    case kInside:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done) UNTIED
-        awaited(child, depth - 1, tally, f, &done[i]);
-      }
-#pragma omp taskwait
-      for (int i = 0; i < width; ++i) EXPECT(done[i], "a taskwait was left before the children were over");
-      break;
-    case kRuns:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, tally, f)
-        body(child, depth - 1, tally, f);
-      }
-      break;
-    case kGroups:
-#pragma omp taskgroup
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, f) shared(here) mergeable
-        body(child, depth - 1, &here, f);
-      }
-      EXPECT(read_of(&here) == total_below(node, depth), "a taskgroup was left before all below it was over");
-      add(tally, here);
-      break;
-    case kUndeferred:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done) if (0)
-        awaited(child, depth - 1, tally, f, &done[i]);
-        EXPECT(done[i], "an undeferred task was not over");
-      }
-      break;
-    case kFinal:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, f, i) shared(done, here) final(1)
-        {
-          EXPECT(omp_in_final(), "a final task does not know it");
-          awaited(child, depth - 1, &here, f, &done[i]);
-        }
-      }
-#pragma omp taskwait
-      // Everything below a final task is included in it.
-      EXPECT(read_of(&here) == total_below(node, depth), "a taskwait was left before final children were over");
-      add(tally, here);
-      break;
-    case kDepends:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done, order) depend(inout : order)
-        {
-          EXPECT(order == i, "dependent tasks out of order");
-          awaited(child, depth - 1, tally, f, &done[i]);
-          order = i + 1;
-        }
-      }
-#pragma omp taskwait
-      EXPECT(order == width, "a taskwait was left before dependent children were over");
-      break;
-    case kPriority:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done) priority(i)
-        awaited(child, depth - 1, tally, f, &done[i]);
-      }
-#pragma omp taskwait
-      for (int i = 0; i < width; ++i) EXPECT(done[i], "a taskwait was left before children with priorities were over");
-      break;
-    case kLoops:
-      if ((node >> 9) % 2 == 0) {
-#pragma omp taskloop firstprivate(node, depth, frame) shared(here) grainsize(1)
-        for (int i = 0; i < width; ++i) {  // a task each: what one makes is its child
-          body(child_of(node, i), depth - 1, &here, new_frame(frame));
-        }
-      } else {  // these tasks are libgomp's
-        long run = 0;
-#pragma omp taskloop firstprivate(node, depth, frame) shared(here) grainsize(1) reduction(+ : run)
-        for (int i = 0; i < width; ++i) {
-          body(child_of(node, i), depth - 1, &here, new_frame(frame));
-          ++run;
-        }
-        EXPECT(run == width, "a taskloop's reduction");
-      }
-      EXPECT(read_of(&here) == total_below(node, depth), "a taskloop was left before all below it was over");
-      add(tally, here);
-      break;
-    case kMixes:
-    default:
-      for (int i = 0; i < width; ++i) {
-        const unsigned child = child_of(node, i);
-        const int f = new_frame(frame);
-        switch ((child >> 7) % 4) {
-          case 0:
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done) depend(out : done[i])
-            awaited(child, depth - 1, tally, f, &done[i]);
-            break;
-          case 1:
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done) UNTIED if (child % 3)
-            awaited(child, depth - 1, tally, f, &done[i]);
-            break;
-          case 2:
-#pragma omp taskgroup
-          {
-#pragma omp task firstprivate(child, depth, f, i) shared(done, here)
-            awaited(child, depth - 1, &here, f, &done[i]);
-#pragma omp taskyield
-          }
-            EXPECT(done[i], "a taskgroup was left before its member was over");
-            break;
-          default:
-#pragma omp task firstprivate(child, depth, tally, f, i) shared(done)
-            awaited(child, depth - 1, tally, f, &done[i]);
-        }
-      }
-#pragma omp taskwait
-      for (int i = 0; i < width; ++i) EXPECT(done[i], "a taskwait was left before mixed children were over");
-      add(tally, here);
-  }
-  add(tally, weight(node));
+static int is_off(const char* name, const char* kinds) {
+  return *kinds == '-' ? is_in(name, kinds, '-') : *kinds && !is_in(name, kinds, 0);
 }
 
 // ---- regions ----
 
-// What a team shares.
-static long tally[kSteps + 1];
-static int times[kSteps][3][kIterations];
-static int number[kSteps];
-
-// One step: the same in all threads, by `common`. Behind it a barrier, at which everything is over and right.
-static void step(int s, unsigned common, int size, int root) {
-  const int me = omp_get_thread_num(), depth = 2 + (int)(common % 3) + (common & kOurs ? 1 : 0),
-            who = (int)(common / 8 % (unsigned)size);
-  long expected = 0;
-  delay(hash(common, 100 + (unsigned)me));
-  switch (common / 1024 % 7) {
-    case 0:  // one thread's tree
-      expected = total(common, depth);
-      if (me == who) grow(common, depth, &tally[s], root);
-      break;
-    case 1:  // everybody's
-      for (int t = 0; t < size; ++t) expected += total(child_of(common, t), depth - 1);
-      grow(child_of(common, me), depth - 1, &tally[s], root);
-      break;
-    case 2: expected = total(common, depth);
-#pragma omp single
-      grow(common, depth, &tally[s], root);
-      EXPECT(read_of(&tally[s]) == expected, "the single's barrier was left before its tasks were over");
-      break;
-    case 3:  // a chain of loops, with tasks in it
-      expected = 0;
-      for (int i = 0; i < kIterations; ++i) expected += i % 16 == 0 ? total(hash(common, (unsigned)i), 1) : 0;
-#pragma omp for schedule(dynamic) nowait
-      for (int i = 0; i < kIterations; ++i) {
-        ++times[s][0][i];
-        if (i % 16 == 0) grow(hash(common, (unsigned)i), 1, &tally[s], root);
-      }
-#pragma omp for schedule(dynamic, 4) nowait
-      for (int i = kIterations - 1; i >= 0; --i) ++times[s][1][i];
-#pragma omp for schedule(nonmonotonic : dynamic, 2) nowait
-      for (unsigned long long i = 0; i < kIterations; ++i) {
-        ++times[s][2][i];
-        delay(hash(common, (unsigned)i));
-      }
+static void member(struct Team* t) {
+  struct Team* const before_team = team;
+  const struct Settings before_settings = mine;
+  const char* const before_construct = construct;
+  const int before_running = running, before_value = private_value, me = omp_get_thread_num();
+  team = t, running = t->root, mine = t->settings;
+  const int size = omp_get_num_threads(), other = __atomic_exchange_n(&t->size, size, __ATOMIC_RELAXED);
+  EXPECT(other == 0 || other == size, "threads of a team disagree of its size");
+  EXPECT(t->exact ? size == t->most : size >= 1 && size <= t->most, "a region of another size");
+  EXPECT(me >= 0 && me < size, "a thread's number");
+  once_more(&t->seen[me]);
+  if (draw(t->common, 1, 2)) {
 #pragma omp barrier
-      for (int i = 0; i < kIterations; ++i)
-        EXPECT(times[s][0][i] == 1 && times[s][1][i] == 1 && times[s][2][i] == 1, "an iteration was not run once");
-      break;
-    case 4: {  // copyprivate, beside a tree
-      int copied = -1;
-      expected = total(common, depth);
-      if (me == who) grow(common, depth, &tally[s], root);
-#pragma omp single copyprivate(copied)
-      copied = number[s] = (int)(common % 1000);
-      EXPECT(copied == (int)(common % 1000), "copyprivate");
-      break;
-    }
-    case 5: {  // task reduction
-      static int sum;
-#pragma omp single
-      sum = 0;
-#pragma omp for schedule(dynamic, 2) reduction(+ : sum)
-      for (int i = 0; i < 50; ++i) sum += i;
-      EXPECT(sum == 1225, "a loop's reduction");
-#pragma omp barrier
-#pragma omp single
-      {
-#pragma omp taskgroup task_reduction(+ : sum)
-        for (int i = 0; i < 20; ++i) {
-#pragma omp task in_reduction(+ : sum) firstprivate(i)
-          sum += i;
-        }
-        EXPECT(sum == 1225 + 190, "a task reduction");
-        grow(common, depth, &tally[s], root);
-      }
-      expected = total(common, depth);
-      break;
-    }
-    default:  // one produces, and everybody has a region inside
-      expected = total(common, depth - 1);
-      inside(hash(common, 900 + (unsigned)me), 1, &tally[kSteps], root);
-      if (me == who) grow(common, depth - 1, &tally[s], root);
+    for (int i = 0; i < size; ++i) EXPECT(t->seen[i] == 1, "a thread's number is another's, too");
   }
-#pragma omp barrier
-  EXPECT(read_of(&tally[s]) == expected, "a barrier was left before its tasks were over");
+  expect_settings(mine, "a region has other settings than its opener");
+  private_value = me + 100 * t->depth;
+  for (int i = 0; i < t->steps; ++i) {
+    const unsigned state = hash(t->common, (unsigned)(10 + i));
+    const struct Construct* c = &constructs[draw(state, 99, kConstructs)];
+    if (c->off) continue;
+    construct = c->name;
+    delay(hash(state, (unsigned)(1000 + me)));
+    c->run(t, &t->scenes[i], state);
+    EXPECT(private_value == me + 100 * t->depth, "a threadprivate value is lost");
+  }
+  expect_place();
+  expect_settings(mine, "settings at the end of a region");
+  private_value = before_value;
+  team = before_team, running = before_running, mine = before_settings, construct = before_construct;
 }
 
-static void run_region(unsigned state, int threads) {
-  memset(tally, 0, sizeof tally);
-  memset(times, 0, sizeof times);
-  frames = 0;
-  const int root = new_frame(kRoot), steps = 1 + (int)(state % (kSteps - 1));
-  long left = 0;
-#pragma omp parallel num_threads(threads) firstprivate(root)
-  {
-    const int before = running, size = omp_get_num_threads();
-    running = root;
-    for (int s = 0; s < steps; ++s) step(s, hash(state, (unsigned)s), size, root);
-#pragma omp masked
-    grow(hash(state, 999), 3, &left, root);  // over at the end of the region
-    running = before;
+static void open_region(unsigned state, int depth, int most, struct Settings now) {
+  struct Team* t = calloc(1, sizeof *t);
+  EXPECT(t, "memory");
+  const int form = draw(state, 1, 7), wanted = 1 + draw(state, 2, most), now_active = team ? team->active : 0;
+  const int condition = form != 1 || draw(state, 3, 3) != 0, size = expected_size(now, condition ? wanted : 1, now_active);
+  *t = (struct Team){.outer = team, .outer_number = omp_get_thread_num(), .depth = depth, .common = hash(state, 4)};
+  t->others = is_other;
+  t->level = (team ? team->level : 0) + 1, t->root = new_frame(running);
+  t->exact = size > 0, t->most = size > 0 ? size : wanted;
+  t->steps = depth == 0 ? draw(state, 5, kSteps + 1) : draw(state, 5, 4);
+  // Of one thread or of more: before they are known to be, which it is cannot be said.
+  t->active = now_active + (t->most > 1);
+  t->settings = now;
+  if (form == 3) omp_set_num_threads(t->settings.threads = wanted);
+  if (t->level < listed) t->settings.threads = list[t->level];
+  const int value = private_value;
+  long members = 0;
+#define MEMBER                                                    \
+  do {                                                            \
+    if (!t->exact) t->active = now_active + (omp_get_num_threads() > 1); \
+    member(t);                                                    \
+  } while (0)
+  switch (form) {
+    case 0:
+    case 1:
+#pragma omp parallel num_threads(wanted) if (condition)
+      {
+        MEMBER;
+        add(&members, 1);
+      }
+      break;
+    case 2:
+#pragma omp parallel num_threads(wanted) reduction(+ : members)
+      {
+        MEMBER;
+        members += 1;
+      }
+      break;
+    case 3:
+#pragma omp parallel reduction(+ : members)
+      {
+        MEMBER;
+        members += 1;
+      }
+      omp_set_num_threads(now.threads);
+      break;
+    case 4:
+#pragma omp parallel num_threads(wanted) proc_bind(spread) copyin(private_value)
+      {
+        EXPECT(private_value == value, "copyin");
+        MEMBER;
+        add(&members, 1);
+      }
+      break;
+    case 5:
+#pragma omp parallel num_threads(wanted) reduction(task, + : members)
+      {
+        MEMBER;
+#pragma omp task in_reduction(+ : members)
+        members += 1;
+      }
+      break;
+    default:
+#pragma omp parallel num_threads(wanted) shared(members)
+      {
+        MEMBER;
+#pragma omp task shared(members)
+        add(&members, 1);
+      }
   }
-  EXPECT(left == total(hash(state, 999), 3), "a region was left before its tasks were over");
+#undef MEMBER
+  EXPECT(members == t->size, "a region was left before all of it was over");
+  for (int i = 0; i < kThreads; ++i) EXPECT(t->seen[i] == (i < t->size), "a thread was not once in a region");
+  EXPECT(private_value == value, "a threadprivate value of the opener is lost");
+  expect_settings(now, "settings behind a region");
+  expect_place();
+  free(t);
+}
+
+// ---- serial parts ----
+
+static void one_part(struct Serial* self, unsigned state) {
+  int weights = 0;
+  for (int i = 0; i < kParts; ++i) weights += parts[i].weight;
+  int kind = 0;
+  for (int at = draw(state, 1, weights); at >= parts[kind].weight; ++kind) at -= parts[kind].weight;
+  if (parts[kind].off) return;
+  if (!self->others) part_name = parts[kind].name, frames = 0;
+  parts[kind].run(self, hash(state, 2));
+  expect_place();
+  expect_settings(self->now, "settings behind a serial part");
+}
+
+static void serial_parts(struct Serial* self, unsigned state, int count) {
+  self->now = initial;
+  if (draw(state, 1, 3) == 0) {  // only regions of one thread before the first setting
+    for (int i = draw(state, 2, 60); i > 0; --i) solos(self->now, draw(state, (unsigned)(100 + i), 2), state, 3);
+  }
+  if (draw(state, 3, 4) != 0) omp_set_max_active_levels(self->now.levels = 4);
+  for (int i = 0; i < count; ++i) {
+    if (!self->others) part = i;
+    one_part(self, hash(state, (unsigned)(1000 + i)));
+  }
 }
 
 static void hung(int signal_number) {
   (void)signal_number;
-  static const char text[] = "hung, or slow: not done in time\n";
-  if (write(2, text, sizeof text - 1) >= 0) _Exit(2);
+  static const char text[] = "hung, or slow: not done in time, in ";
+  if (write(2, text, sizeof text - 1) >= 0 && write(2, part_name, strlen(part_name)) >= 0 && write(2, "\n", 1) >= 0)
+    _Exit(2);
   _Exit(2);
 }
 
 int main(int count, char** argument) {
+  if (count == 2 && strcmp(argument[1], "kinds") == 0) {
+    for (int i = 0; i < kParts; ++i) puts(parts[i].name);
+    for (int i = 0; i < kConstructs; ++i)
+      if (i == 0 || constructs[i].run != constructs[i - 1].run) puts(constructs[i].name);
+    puts("child_regions");
+    return 0;
+  }
   seed = count > 1 ? (unsigned)atoi(argument[1]) : 1;
-  const int regions = count > 2 ? atoi(argument[2]) : 30;
+  const int parts_count = count > 2 ? atoi(argument[2]) : 30;
   const int most = count > 3 ? atoi(argument[3]) : 4;
   CHECK(most >= 2 && most <= kThreads);
   signal(SIGALRM, hung);
   alarm(count > 4 ? (unsigned)atoi(argument[4]) : 100);
-  omp_set_max_active_levels(2);
-  int threads = 2;
-  for (region = 0; region < regions; ++region) {
-    const unsigned state = hash(seed, (unsigned)region);
-    if (state % 8 == 0) threads = 2 + (int)(state / 8 % (unsigned)(most - 1));
-    run_region(hash(state, 1), threads);
-  }
+  const char* kinds = count > 5 ? argument[5] : "";
+  for (int i = 0; i < kParts; ++i) parts[i].off = is_off(parts[i].name, kinds);
+  for (int i = 0; i < kConstructs; ++i) constructs[i].off = is_off(constructs[i].name, kinds);
+  children_open_regions = !is_off("child_regions", kinds);
+  omp_init_lock(&lock);
+  omp_init_nest_lock(&nested_lock);
+  initial = settings_now();
+  limited = getenv("OMP_THREAD_LIMIT") != NULL;
+#ifndef __clang__
+  const char* threads = getenv("OMP_NUM_THREADS");
+  for (; threads && (listed || strchr(threads, ',')) && *threads && listed < 8; threads += *threads == ',')
+    list[listed++] = (int)strtol(threads, (char**)&threads, 10);
+#endif
+  struct Serial self = {.most = most};
+  serial_parts(&self, seed, parts_count);
   puts("ok");
   return 0;
 }
