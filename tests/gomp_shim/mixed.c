@@ -1,7 +1,7 @@
 // Random mixtures of what programs do with OpenMP, the same for the same seed: regions of all sizes, one in the other,
-// worksharing, tasks of all sorts, settings changed outside and inside, target regions on the host, several threads that
-// have regions and end, forks. Every answer is compared with a serial computation or with what the OpenMP rules say, and
-// every setting with what the program has made it.
+// worksharing, tasks of all sorts, settings changed outside and inside, target regions on the host, several threads
+// that have regions and end, forks. Every answer is compared with a serial computation or with what the OpenMP rules
+// say, and every setting with what the program has made it.
 //   mixed SEED [PARTS [MOST_THREADS [SECONDS [KINDS]]]]
 //   mixed kinds       names all kinds
 // KINDS reduces a program that fails: "trees,region,inner" are these kinds alone, "-fork,-cancel" all but these.
@@ -51,20 +51,13 @@ struct Part {
   int weight, off;
 };
 static struct Part parts[] = {
-    {"region", part_region, 6, 0},
-    {"trees", part_trees, 2, 0},
-    {"sizes", part_sizes, 3, 0},
-    {"settings", part_settings, 3, 0},
-    {"levels", part_levels, 1, 0},
-    {"threadprivate", part_threadprivate, 1, 0},
-    {"target", part_target, 1, 0},
-    {"orphans", part_orphans, 1, 0},
+    {"region", part_region, 6, 0},     {"trees", part_trees, 2, 0},     {"sizes", part_sizes, 3, 0},
+    {"settings", part_settings, 3, 0}, {"levels", part_levels, 1, 0},   {"threadprivate", part_threadprivate, 1, 0},
+    {"target", part_target, 1, 0},     {"orphans", part_orphans, 1, 0},
 #ifndef __clang__
     {"teams", part_teams, 1, 0},
 #endif
-    {"threads", part_threads, 2, 0},
-    {"fork", part_fork, 1, 0},
-    {"pause", part_pause, 1, 0},
+    {"threads", part_threads, 2, 0},   {"fork", part_fork, 1, 0},       {"pause", part_pause, 1, 0},
     {"idle", part_idle, 1, 0},
 };
 enum { kParts = sizeof parts / sizeof *parts };
@@ -118,8 +111,15 @@ static void member(struct Team* t) {
 static void open_region(unsigned state, int depth, int most, struct Settings now) {
   struct Team* t = calloc(1, sizeof *t);
   EXPECT(t, "memory");
-  const int form = draw(state, 1, 7), wanted = 1 + draw(state, 2, most), now_active = team ? team->active : 0;
-  const int condition = form != 1 || draw(state, 3, 3) != 0, size = expected_size(now, condition ? wanted : 1, now_active);
+#ifdef __clang__
+  const int set_first = 0;
+#else
+  const int set_first = 3;
+#endif
+  const int drawn = draw(state, 1, 7), form = drawn == 3 ? set_first : drawn, wanted = 1 + draw(state, 2, most),
+            now_active = team ? team->active : 0;
+  const int condition = form != 1 || draw(state, 3, 3) != 0,
+            size = expected_size(now, condition ? wanted : 1, now_active);
   *t = (struct Team){.outer = team, .outer_number = omp_get_thread_num(), .depth = depth, .common = hash(state, 4)};
   t->others = is_other;
   t->level = (team ? team->level : 0) + 1, t->root = new_frame(running);
@@ -132,58 +132,54 @@ static void open_region(unsigned state, int depth, int most, struct Settings now
   if (t->level < listed) t->settings.threads = list[t->level];
   const int value = private_value;
   long members = 0;
-#define MEMBER                                                    \
-  do {                                                            \
+#define MEMBER                                                           \
+  do {                                                                   \
     if (!t->exact) t->active = now_active + (omp_get_num_threads() > 1); \
-    member(t);                                                    \
+    member(t);                                                           \
   } while (0)
   switch (form) {
     case 0:
     case 1:
 #pragma omp parallel num_threads(wanted) if (condition)
-      {
-        MEMBER;
-        add(&members, 1);
-      }
-      break;
+    {
+      MEMBER;
+      add(&members, 1);
+    } break;
     case 2:
 #pragma omp parallel num_threads(wanted) reduction(+ : members)
-      {
-        MEMBER;
-        members += 1;
-      }
-      break;
+    {
+      MEMBER;
+      members += 1;
+    } break;
     case 3:
 #pragma omp parallel reduction(+ : members)
-      {
-        MEMBER;
-        members += 1;
-      }
+    {
+      MEMBER;
+      members += 1;
+    }
       omp_set_num_threads(now.threads);
       break;
     case 4:
 #pragma omp parallel num_threads(wanted) proc_bind(spread) copyin(private_value)
-      {
-        EXPECT(private_value == value, "copyin");
-        MEMBER;
-        add(&members, 1);
-      }
-      break;
+    {
+      EXPECT(private_value == value, "copyin");
+      MEMBER;
+      add(&members, 1);
+    } break;
     case 5:
 #pragma omp parallel num_threads(wanted) reduction(task, + : members)
-      {
-        MEMBER;
+    {
+      MEMBER;
 #pragma omp task in_reduction(+ : members)
-        members += 1;
-      }
-      break;
+      members += 1;
+    } break;
     default:
 #pragma omp parallel num_threads(wanted) shared(members)
-      {
-        MEMBER;
+    {
+      MEMBER;
 #pragma omp task shared(members)
-        add(&members, 1);
-      }
+      add(&members, 1);
+    }
   }
 #undef MEMBER
   EXPECT(members == t->size, "a region was left before all of it was over");
@@ -208,9 +204,11 @@ static void one_part(struct Serial* self, unsigned state) {
   expect_settings(self->now, "settings behind a serial part");
 }
 
+static int solos_first;
+
 static void serial_parts(struct Serial* self, unsigned state, int count) {
   self->now = initial;
-  if (draw(state, 1, 3) == 0) {  // only regions of one thread before the first setting
+  if (solos_first && draw(state, 1, 3) == 0) {  // only regions of one thread before the first setting
     for (int i = draw(state, 2, 60); i > 0; --i) solos(self->now, draw(state, (unsigned)(100 + i), 2), state, 3);
   }
   if (draw(state, 3, 4) != 0) omp_set_max_active_levels(self->now.levels = 4);
@@ -245,6 +243,7 @@ int main(int count, char** argument) {
   const char* kinds = count > 5 ? argument[5] : "";
   for (int i = 0; i < kParts; ++i) parts[i].off = is_off(parts[i].name, kinds);
   for (int i = 0; i < kConstructs; ++i) constructs[i].off = is_off(constructs[i].name, kinds);
+  solos_first = !is_off("solos", kinds);
   children_open_regions = !is_off("child_regions", kinds);
   omp_init_lock(&lock);
   omp_init_nest_lock(&nested_lock);

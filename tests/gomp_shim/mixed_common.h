@@ -14,13 +14,13 @@
 enum { kThreads = 16, kSteps = 12, kIterations = 120 };
 
 static unsigned seed;
-static int part;                                 // of the main thread's serial parts: which
-static const char* part_name = "";               // and its kind
+static int part;                                  // of the main thread's serial parts: which
+static const char* part_name = "";                // and its kind
 static _Thread_local const char* construct = "";  // the kind of construct that this thread is at
 
-#define EXPECT(condition, what)                                                                                      \
-  do {                                                                                                               \
-    if (!(condition)) wrong(what, #condition, __FILE__, __LINE__);                                                   \
+#define EXPECT(condition, what)                                    \
+  do {                                                             \
+    if (!(condition)) wrong(what, #condition, __FILE__, __LINE__); \
   } while (0)
 
 static void wrong(const char* what, const char* condition, const char* file, int line) {
@@ -72,7 +72,8 @@ static void expect_settings(struct Settings right, const char* where) {
   if (s.threads == right.threads && s.dynamic == right.dynamic && s.levels == right.levels &&
       s.schedule == right.schedule && (s.chunk == right.chunk || without_chunk))
     return;
-  fprintf(stderr, "settings: threads %d instead of %d, dynamic %d (%d), max_active_levels %d (%d), schedule %x,%d (%x,%d)\n",
+  fprintf(stderr,
+          "settings: threads %d instead of %d, dynamic %d (%d), max_active_levels %d (%d), schedule %x,%d (%x,%d)\n",
           s.threads, right.threads, s.dynamic, right.dynamic, s.levels, right.levels, (unsigned)s.schedule, s.chunk,
           (unsigned)right.schedule, right.chunk);
   EXPECT(0, where);
@@ -87,7 +88,10 @@ static void set_settings(struct Settings s) {
 
 // Changes some of what was `s`. What they are now.
 static struct Settings change_settings(struct Settings s, unsigned state) {
-  const int which = 1 + draw(state, 1, 15);
+  int which = 1 + draw(state, 1, 15);
+#ifdef __clang__  // libomp 14 forgets numbers of threads that are set in a region of one thread, and fails at dyn-var
+  which &= 6;
+#endif
   if (which & 1) omp_set_num_threads(s.threads = 1 + draw(state, 2, 5));
   if (which & 2) {
     const unsigned monotonic = draw(state, 4, 3) == 0 ? 0x80000000u : 0;

@@ -1,5 +1,5 @@
-// What the threads of a team do together, a function for each kind of construct: all of them call it with the same draws
-// and a scene of zeros, which is used once, so what they find in it behind a barrier is final. Included by mixed.c.
+// What the threads of a team do together, a function for each kind of construct. All of them call it with the same
+// draws and a scene of zeros, which is used once: what they find in it behind a barrier is final. Included by mixed.c.
 #ifndef SMELT_TESTS_GOMP_SHIM_MIXED_CONSTRUCTS_H
 #define SMELT_TESTS_GOMP_SHIM_MIXED_CONSTRUCTS_H
 
@@ -99,10 +99,10 @@ static void do_loops(struct Team* t, struct Scene* s, unsigned state) {
 static void do_ordered(struct Team* t, struct Scene* s, unsigned state) {
   (void)t;
   const int n = draw(state, 1, 60), chunk = 1 + draw(state, 2, 4);
-#define IN_TURN(i)                                                       \
-  do {                                                                   \
+#define IN_TURN(i)                                                      \
+  do {                                                                  \
     EXPECT(s->last == (int)(i), "an ordered block is not in its turn"); \
-    s->last = (int)(i) + 1;                                              \
+    s->last = (int)(i) + 1;                                             \
   } while (0)
   switch (draw(state, 3, 5)) {
     case 0:
@@ -165,7 +165,7 @@ static void do_sections(struct Team* t, struct Scene* s, unsigned state) {
 #pragma omp barrier
   } else {
     long* sum = &s->count[0];
-#pragma omp sections reduction(+ : sum[0:1])
+#pragma omp sections reduction(+ : sum [0:1])
     {
       {
         once_more(&s->times[0]);
@@ -241,7 +241,7 @@ static void do_locks(struct Team* t, struct Scene* s, unsigned state) {
 static void do_reductions(struct Team* t, struct Scene* s, unsigned state) {
   const int n = draw(state, 1, 100), width = 1 + draw(state, 2, 8);
   long *sums = s->count, *most = s->value;
-#pragma omp for reduction(+ : sums[0:8]) reduction(max : most[0:1]) schedule(dynamic, 3)
+#pragma omp for reduction(+ : sums [0:8]) reduction(max : most [0:1]) schedule(dynamic, 3)
   for (int i = 0; i < n; ++i) {
     sums[i % width] += i;
     if (i > most[0]) most[0] = i;
@@ -253,7 +253,8 @@ static void do_reductions(struct Team* t, struct Scene* s, unsigned state) {
   }
   EXPECT(s->value[0] == (n > 0 ? n - 1 : 0), "a loop's maximum");
   long inner = 0, least = 1000;
-#pragma omp parallel for num_threads(1 + draw(state, 3, 3)) reduction(+ : inner) reduction(min : least) if (t->depth < 2)
+  const int more = t->depth < 2;
+#pragma omp parallel for num_threads(1 + draw(state, 3, 3)) reduction(+ : inner) reduction(min : least) if (more)
   for (int i = 0; i < n; ++i) {
     inner += i;
     if (i < least) least = i;
@@ -285,10 +286,10 @@ static void do_task_reductions(struct Team* t, struct Scene* s, unsigned state) 
     } break;
     case 1: {
       long* sum = s->count;
-#pragma omp for reduction(task, + : sum[0:1]) schedule(dynamic, 3)
+#pragma omp for reduction(task, + : sum [0:1]) schedule(dynamic, 3)
       for (int i = 0; i < n; ++i) {
         sum[0] += 1;
-#pragma omp task in_reduction(+ : sum[0:1])
+#pragma omp task in_reduction(+ : sum [0:1])
         sum[0] += 10;
       }
       EXPECT(s->count[0] == 11L * n, "a loop's reduction with tasks");
@@ -397,13 +398,12 @@ static void do_dependences(struct Team* t, struct Scene* s, unsigned state) {
           break;
         case 3:
 #pragma omp task depend(in : at[x], at[y]) firstprivate(i, x, y, before, other)
-          {
-            EXPECT(at[x] == before && at[y] == other, "two in dependences");
-            delay(hash(state, (unsigned)i));
-            EXPECT(at[x] == before && at[y] == other, "two in dependences, later");
-            add(&s->count[0], 1);
-          }
-          break;
+        {
+          EXPECT(at[x] == before && at[y] == other, "two in dependences");
+          delay(hash(state, (unsigned)i));
+          EXPECT(at[x] == before && at[y] == other, "two in dependences, later");
+          add(&s->count[0], 1);
+        } break;
         case 4: right[x] = before + i;
 #pragma omp task depend(mutexinoutset : at[x]) firstprivate(i, x)
           {
@@ -590,8 +590,8 @@ static void do_settings(struct Team* t, struct Scene* s, unsigned state) {
   if (draw(state, 6, 3)) set_settings(mine = before);
 }
 
-// What a target region does. On the host it is an initial task of its own for libgomp, with the settings of the process;
-// for clang, just a block.
+// What a target region does. On the host it is an initial task of its own for libgomp, with the settings of the
+// process; for clang, just a block.
 static void in_target(unsigned state, int depth, const struct Settings* now) {
   struct Team* const outer = team;
   struct Settings inside = *now;

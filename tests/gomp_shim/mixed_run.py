@@ -63,13 +63,14 @@ def draw(options, number):
 
 def command(options, settings, arguments, kinds, stock=False):
     """As env takes it."""
+    if not options.children and (stock or 'OMP_CANCELLATION' in settings):
+        # libgomp itself hangs in regions of a forked child, and with cancellation the shim steps aside.
+        kinds = [kind for kind in kinds if kind != 'child_regions']
+        if all(kind.startswith('-') for kind in kinds):
+            kinds.append('-child_regions')
     if stock:
         settings = {name: value for name, value in settings.items()
                     if not name.startswith(('SMELT_', 'PRETENDED_', 'LD_'))}
-        if not options.children:  # libgomp itself hangs in regions of a forked child
-            kinds = [kind for kind in kinds if kind != 'child_regions']
-            if all(kind.startswith('-') for kind in kinds):
-                kinds.append('-child_regions')
     else:
         settings = {'LD_PRELOAD': options.shim} | settings
     words = [f'{name}={value}' for name, value in settings.items()] + [options.program, *arguments, str(options.limit)]

@@ -1,5 +1,6 @@
-// Trees of random tasks of both kinds, libgomp's and ours, that make one another, and regions full of them. Included by
-// mixed.c. The oracle is sequential: what a tree adds up to is computed by the same recursion without tasks. Looked at are
+// Trees of random tasks of both kinds, libgomp's and ours, that make one another, and regions full of them. Included
+// by mixed.c. The oracle is sequential: what a tree adds up to is computed by the same recursion without tasks. Looked
+// at are
 //
 //   sums      at every taskwait (the children's bodies), end of a taskgroup, region and barrier (all below)
 //   rule      a thread that waits inside a task may run descendants of that task only (OpenMP's task scheduling

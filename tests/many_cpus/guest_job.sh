@@ -58,7 +58,7 @@ all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
 mixtures() {  # FIRST LAST MOST_THREADS REGIONS
   seed=$1
   while [ "$seed" -le "$2" ]; do
-    served "mixed, seed $seed, up to $3 threads" "$stolen" $all "$omp/mixed" "$seed" "$4" "$3" 300
+    served "mixed, seed $seed, up to $3 threads" "$stolen" $all "$omp/mixed" "$seed" "$4" "$3" 300 trees
     seed=$((seed + 1))
   done
 }
