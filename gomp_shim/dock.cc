@@ -13,6 +13,7 @@ namespace smelt::gomp {
   HotTeam& hot = *static_cast<HotTeam*>(word);
   const auto me = static_cast<uint32_t>(REAL(omp_get_thread_num)());
   if (!come_to_meeting(hot, me, hot.region->cpus[me])) return;
+  const Crossing crossing(Transition::kWork);
   Position& position = smelt_gomp_position;
   const Position before = position;
   position = position_in(*hot.region, hot.barrier, me, hot.first_epoch, hot.level);
@@ -20,6 +21,7 @@ namespace smelt::gomp {
   work(
       hot, position,
       [&](const ForkMessage& message) {
+        crossing.inside(me, hot.size, hot.taken);
         if (message.extra) begin_loop(position, *static_cast<const LoopCall*>(message.extra), message.function);
         message.function(message.data);
       },

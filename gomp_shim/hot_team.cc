@@ -12,6 +12,7 @@
 #include "openmp/at_exit.h"
 #include "openmp/callers.h"
 #include "openmp/episodes.h"
+#include "openmp/headcount.h"
 #include "own_tasks.h"
 #include "parked.h"
 #include "policy/thresholds.h"
@@ -21,18 +22,16 @@
 
 namespace smelt::gomp {
 
-extern "C" {
-constinit thread_local HotTeam* smelt_gomp_hot;
-constinit thread_local ThreadsOwn smelt_gomp_own;
-}
-
 namespace {
+
+constexpr char kAdjusted[] = "dynamic adjustment of team sizes", kNoneActive[] = "no level may be active";
 
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
 
 // Runs one region as the master. The hot team is parked and fits.
-[[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call) {
+[[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call, Transition transition) {
+  const Crossing crossing(transition);
   Region& region = *hot.region;
   ForkMessage message{call.function, call.data, nullptr};
   if (call.loop) {
@@ -43,7 +42,8 @@ std::atomic<bool> state_unknown{false};
   const uint64_t first = hot.epoch;
   hot.fork->fork(first, message);
   // The rest of the way in, while the news travels.
-  hot.state.restore_range(hot.inside_image);
+  hot.state.enter();
+  crossing.inside(0, hot.size, hot.taken);
   Region** const link = std::exchange(smelt_gomp_next_region, &region.deeper);
   Position& position = smelt_gomp_position;
   position = position_in(region, hot.barrier, 0, first, hot.level);
@@ -56,12 +56,8 @@ std::atomic<bool> state_unknown{false};
   const uint64_t joined = position.epoch + 1;
   count(region.counters.passed, joined - first);
   join(
-      position,
-      [&] {
-        hot.state.save_range(&hot.inside_image);
-        hot.state.restore_range(hot.serial);
-      },
-      [&] { hot.state.restore_range(hot.inside_image); }, [&] { return hot.fork->gather(joined, &region.real_epoch); },
+      position, [&] { hot.state.leave(); }, [&] { hot.state.enter(); },
+      [&] { return hot.fork->gather(joined, &region.real_epoch); },
       [&] {
         if (end_episode(position)) count(region.counters.real);
       });
@@ -99,33 +95,38 @@ void end(HotTeam& hot) {
   // A child of _Fork() or of a bare clone, of which nobody has told us, has no workers to send.
   if (hot.process != os::process_id()) return forget(hot);
   if (Region* const inside = hot.region->deeper) end_teams_at(*inside);
-  send_home(hot, hot.state);
+  send_home(hot, false);
   if (!hot.around) hot.state.release_destructor();
   forget(hot);
 }
 
 // In every thread of the team.
-void take_settings(void* hot) { set_icvs(static_cast<const HotTeam*>(hot)->icvs); }
+void take_settings(void* hot) {
+  set_icvs(static_cast<const HotTeam*>(hot)->icvs);
+  smelt_gomp_own.settings += 2;  // teams that it keeps for inner regions have the old ones
+}
 
 // Brings what the team's regions inherit up to date, in a region that the program does not see.
 [[gnu::noinline]] void renew_settings(HotTeam& hot) {
-  run_region(hot, {take_settings, &hot, hot.size, 0, nullptr, nullptr});
+  run_region(hot, {take_settings, &hot, hot.size, 0, nullptr, nullptr}, Transition::kRenewHot);
   hot.taken = hot.icvs;
+  hot.settings = smelt_gomp_own.settings;
   Counters& counters = hot.region->counters;
   for (std::atomic<uint64_t>* counter : {&counters.regions, &counters.hot, &counters.passed}) count(*counter, ~0ull);
 }
 
 // Why the parked team cannot run a region of so many threads; nullptr: it can.
 inline const char* misfit(const HotTeam& hot, uint32_t threads, unsigned flags) {
-  if (!hot.state.same_as(hot.serial)) [[unlikely]]
+  if (!hot.state.is_around()) [[unlikely]]
     return "libgomp's state of the serial part changed";
   if (headcount.crowded() != hot.team->crowded) [[unlikely]]
-    return "the number of threads in the process";
+    return "the number of threads or of CPUs";
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
     return "a setting was changed in a region";
   if (hot.stale) [[unlikely]] {
-    if (hot.icvs.dynamic) return "dynamic adjustment of team sizes";
+    if (hot.icvs.dynamic) return kAdjusted;
+    if (hot.icvs.levels < 1) return kNoneActive;
     if (!regions_inherit) return "a setting was changed";
   }
   if (threads != hot.size) [[unlikely]]
@@ -141,7 +142,6 @@ HotTeam* hot_team_of(Region& region) {
     region.hot = new (memory) HotTeam{};
     region.hot->region = &region;
   }
-  if (region.hot->state.words() == 0) region.hot->state.find(smelt_real_GOMP_parallel);
   return region.hot;
 }
 
@@ -154,20 +154,19 @@ void prepare(HotTeam& hot, uint32_t size) {
   if (!hot.around) count_team(region, size);
   hot.team = &team_for(region, size, headcount.crowded(), false);
   hot.threads_end.store(false, std::memory_order_relaxed);  // ordered by libgomp's fork
-  hot.compare = false;
   hot.icvs = hot.taken = icvs_now();
   hot.stale = false;
   hot.settings = smelt_gomp_own.settings;
   // Others of the team around may be at work meanwhile: nothing is asked then.
   hot.canary = hot.around ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   hot.policy = wait_policy(hot.team->crowded, size);
-  hot.state.save(&hot.serial);
+  hot.state.take_around();
 }
 
 // Ends the meeting with the barrier and fork built for the threads that came. False: none could be built, and the
 // workers go home.
 bool equip(HotTeam& hot, uint32_t given) {
-  const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn_range(hot.serial);
+  const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn();
   // The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
   const bool built =
       expected && build_for_hot_team(*hot.region, *hot.team) && (hot.around || hot.state.hold_destructor());
@@ -180,7 +179,8 @@ bool equip(HotTeam& hot, uint32_t given) {
 
 // Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
 bool start(HotTeam& hot, uint32_t size) {
-  if (hot.state.words() == 0) return false;
+  if (!hot.state.find()) return false;
+  const Crossing crossing(hot.region->nested ? Transition::kStartKept : Transition::kStartHot);
   prepare(hot, size);
   REAL(GOMP_parallel_start)(dock, &hot, size);
   const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
@@ -191,7 +191,7 @@ bool start(HotTeam& hot, uint32_t size) {
     add_parked(hot);
   else
     smelt_gomp_hot = &hot;
-  if (hot.can_swap({hot.level - 1, hot.size_around}, {hot.level, static_cast<int>(hot.size)})) return true;
+  if (hot.state.proves({hot.level - 1, hot.size_around}, {hot.level, static_cast<int>(hot.size)})) return true;
   end(hot);
   return false;
 }
@@ -216,8 +216,7 @@ const char* why_not_swapped(const Region& region, unsigned flags) {
   if (!options().hot_team) return barriers_alone ? kBarriersAlone : "SMELT_HOT_TEAM=0";
   if (region.nested && !options().nested) return "nested";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
-  if (targets_seen.load(std::memory_order_relaxed)) return "the program uses target regions with nowait";
-  if (smelt_gomp_own.forbidden) return "inside target or teams, or its thread is ending";
+  if (smelt_gomp_own.ends) return "its thread is ending";
   if ((flags & 7) != 0 && binds_otherwise(flags & 7)) return "a proc_bind clause";
   return nullptr;
 }
@@ -226,7 +225,8 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
   if (threads <= 1) return "a team of one";
   if (threads > kMaxParticipants) return "too many threads";
   if (const char* const why = why_not_swapped(region, flags)) return why;
-  if (REAL(omp_get_dynamic)()) return "dynamic adjustment of team sizes";
+  if (REAL(omp_get_dynamic)()) return kAdjusted;
+  if (REAL(omp_get_max_active_levels)() < 1) return kNoneActive;
   if (threads == region.learned_request && region.learned_size != threads) return "libgomp gives it another size";
   return nullptr;
 }
@@ -243,7 +243,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   if (region.repeats < region.regions_before_hot) return false;
   HotTeam* hot = hot_team_of(region);
   if (!hot) return false;
-  if (hot->state.words() != 0 && !hot->state.destructor()) {
+  if (hot->state.find() && !hot->state.has_pool()) {
     // A region in a destructor that comes after libgomp's. libgomp makes another pool for it, and its destructor is run
     // once more; but as a part of what the team's start changes, that pool would be forgotten with the team.
     put_off(region, false);
@@ -258,16 +258,20 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   return true;
 }
 
-void send_home(HotTeam& hot, ThreadState& here) {
-  here.while_in(hot.inside_image, [&] {
+bool send_home(HotTeam& hot, bool as_another) {
+  const Crossing crossing(hot.around ? Transition::kEndKept : Transition::kEndHot);
+  const auto as_master = [&] {
     openmp::send_home(hot);
     REAL(GOMP_parallel_end)();
-  });
+  };
+  if (as_another) return hot.state.visit_as_another(as_master);
+  hot.state.visit(as_master);
+  return true;
 }
 
 void cool(const char* why) {
   HotTeam* hot = smelt_gomp_hot;
-  if (!hot || hot->inside) return;
+  if (!hot || hot->inside || smelt_gomp_own.away != 0) return;
   Region& region = *hot->region;
   end(*hot);
   note_end(region, *hot, why);
@@ -276,14 +280,15 @@ void cool(const char* why) {
 bool run_hot(const RegionCall& call) {
   HotTeam* hot = smelt_gomp_hot;
   if (!hot || hot->inside) return false;
-  if (hot->compare) [[unlikely]] {
-    hot->compare = false;
+  if (hot->settings != smelt_gomp_own.settings) [[unlikely]] {
+    hot->settings = smelt_gomp_own.settings;
     hot->icvs = icvs_now();
     hot->stale = !(hot->icvs == hot->taken);
   }
   const uint32_t threads = call.threads ? call.threads : static_cast<uint32_t>(hot->icvs.threads);
   if (threads == 1) [[unlikely]]
     return false;  // beside the parked team: enter() knows
+  renew_headcount();
   if (const char* why = misfit(*hot, threads, call.flags)) [[unlikely]] {
     cool(why);
     return false;
@@ -292,7 +297,7 @@ bool run_hot(const RegionCall& call) {
     hot->stale = false;
     renew_settings(*hot);
   }
-  run_region(*hot, call);
+  run_region(*hot, call, Transition::kRunHot);
   return true;
 }
 
@@ -314,8 +319,8 @@ const char* why_not_kept(const Region& region, const RegionCall& call, uint32_t 
 const char* misfit_kept(const HotTeam& hot, uint32_t threads) {
   if (hot.around != smelt_gomp_position.region || hot.level != smelt_gomp_position.level + 1)
     return "another team around";
-  if (!hot.state.same_outside_range(hot.serial)) return "libgomp's state of the thread changed";
-  if (headcount.crowded() && !hot.team->crowded) return "the number of threads in the process";
+  if (!hot.state.is_around_in_region()) return "libgomp's state of the thread changed";
+  if (headcount.crowded() && !hot.team->crowded) return "the number of threads or of CPUs";
   if (threads != hot.size) return "another team size";
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed) || hot.settings != smelt_gomp_own.settings)
@@ -360,9 +365,9 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntr
   }
   HotTeam& hot = *region.hot;
   const Position around = smelt_gomp_position;
-  hot.state.save_range(&hot.serial);
+  hot.state.take_around_in_region();
   count(region.counters.regions, ~0ull);  // counted again as a hot one
-  run_region(hot, call);
+  run_region(hot, call, Transition::kRunKept);
   smelt_gomp_position = around;
   count_team(region, 0);
   // Relaxed: the join has ordered it.
@@ -398,13 +403,18 @@ void forget_kept(Region& region) {
 }
 
 bool end_hot_with_thread() {
-  ++smelt_gomp_own.forbidden;
-  HotTeam* hot = smelt_gomp_hot;
-  if (!hot) return true;
-  if (hot->inside) return false;
-  end(*hot);
-  put_off(*hot->region, was_worthwhile(*hot, *hot->region));
-  return true;
+  HotTeam* const hot = smelt_gomp_hot;
+  const bool inside = hot && hot->inside;
+  if (hot && !inside) {
+    end(*hot);
+    put_off(*hot->region, was_worthwhile(*hot, *hot->region));
+  }
+  smelt_gomp_own.ends = true;
+  return !inside;
+}
+
+void hold_key_again() {
+  if (smelt_gomp_hot) smelt_gomp_hot->state.hold_destructor();
 }
 
 void forget_hot() {

@@ -11,9 +11,8 @@
 //   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
 //
 // Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned
-// construct. Its state in libgomp is therefore changed back and forth with the regions, as bytes (thread_state.h): the
-// serial image outside, the team's image inside. Work shares, tasks and nested regions inside are libgomp's own, in a
-// real team.
+// construct. Its state in libgomp is therefore changed back and forth with the regions (states.h): the state around
+// outside, the team's inside. Work shares, tasks and nested regions inside are libgomp's own, in a real team.
 //
 //   parked:  workers in dock(), master's state serial      inside:  all in the program's function, master's state the
 //                                                                   team's
@@ -29,7 +28,8 @@
 //     of one thread have a team of their own, beside the parked one: solo.h);
 //   - a setting was changed inside a region; or in the serial part, and what regions inherit depends on the level;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
-//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, the thread's end.
+//   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, a target region,
+//     the thread's end.
 // Not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task reductions
 // on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
 //
@@ -60,7 +60,7 @@
 #include "libgomp.h"
 #include "openmp/hot_team.h"
 #include "region.h"
-#include "thread_state.h"
+#include "states.h"
 
 namespace smelt::gomp {
 
@@ -87,13 +87,13 @@ struct RegionCall {
 // The holder of a kept team: parked.h.
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
-struct HotTeam : HotRecord, SwappedState {
+struct HotTeam : HotRecord {
   // The master's.
+  KeptState state;
   Region* region;
   Icvs icvs;                   // of the serial part, when they were last compared
   Icvs taken;                  // that the regions inherit
-  uint32_t settings;           // nested: ThreadsOwn::settings at the start
-  bool compare;                // a setting was touched in the serial part
+  uint32_t settings;           // ThreadsOwn::settings when `icvs` was compared
   bool stale;                  // `icvs` and `taken` differ
   int32_t size_around;         // nested: of the team around
   const RegionRecord* around;  // and its region; nullptr: none, the serial part
@@ -106,21 +106,6 @@ struct HotTeam : HotRecord, SwappedState {
   // Set by anybody inside a region: the team, kept for a nested region, is to end with this one.
   alignas(kLineBytes) std::atomic<bool> threads_end;
 };
-
-// A thread's further state. In one piece, because stacks pay for thread-local storage, and for the gaps in it.
-struct ThreadsOwn {
-  HotTeam* docked_in = nullptr;  // of a worker
-  // Of its calls that change a setting, times two. Odd: one was made in the serial part.
-  uint32_t settings = 0;
-  uint16_t forbidden = 0;  // > 0: it starts no hot team now (target, teams, its end)
-  bool has_shell = false;  // shell.h
-};
-extern "C" constinit thread_local ThreadsOwn smelt_gomp_own
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
-// This thread's hot team as its master; nullptr: none is parked.
-extern "C" constinit thread_local HotTeam* smelt_gomp_hot
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 // Is a team kept for a nested region? And has its place a team to be ended, that one or one of one thread (solo.h)?
 inline bool kept_for(const Region* region) { return region && region->nested && region->hot && region->hot->active; }
@@ -153,8 +138,7 @@ void end_kept();
 // A worker's life between the team's start and its end; `word` is the HotTeam.
 void dock(void* word);
 
-// Once a program has used target regions with nowait: tasks that fall back to the host run regions on threads, and in
-// states, that nobody can tell from the serial part.
+// Once a program has used target regions with nowait: states.h.
 extern std::atomic<bool> targets_seen __attribute__((visibility("hidden")));
 
 // For solo.cc.
@@ -177,9 +161,9 @@ void forget_hot();
 // The calling thread has something to do at its end: if stock would end it with its region, so do we.
 void note_thread_end();
 
-// Ends a team whose master is in its serial part. The calling thread, whose state is `here`, takes on the master's for
-// the moment.
-void send_home(HotTeam& hot, ThreadState& here);
+// Ends a team whose master is around it; by the master, or by another thread in its place. False: that could not be
+// done.
+bool send_home(HotTeam& hot, bool as_another);
 
 // The thread ends: the memory that a region holds for its hot team, which must be cool, is left to the next thread; and
 // freed.

@@ -12,10 +12,8 @@ namespace {
 // A region of another OpenMP runtime: even if the thread is in a team of ours, that runtime's barriers are not ours.
 [[gnu::noinline]] void elsewhere(const RegionCall& call, RealEntry real) {
   count_elsewhere();
-  const Position before = smelt_gomp_position;
-  smelt_gomp_position = kOutside;
+  const PutAside position;
   real(call, call.function, call.data);
-  smelt_gomp_position = before;
 }
 
 inline void parallel(const RegionCall& call, RealEntry real) {

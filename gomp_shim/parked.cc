@@ -32,7 +32,7 @@ void unlink(HotTeam& hot) {
 // Takes any that is parked from its master; nullptr: none is.
 HotTeam* take_any() {
   const int32_t process = os::process_id();
-  lock_parked();
+  pthread_mutex_lock(&lock);
   HotTeam* hot = first;
   for (; hot; hot = hot->next_kept) {
     uint32_t parked = kParked;
@@ -42,7 +42,7 @@ HotTeam* take_any() {
       break;
   }
   if (hot) unlink(*hot);
-  unlock_parked();
+  pthread_mutex_unlock(&lock);
   return hot;
 }
 
@@ -57,11 +57,11 @@ bool may_park(uint32_t threads) {
 
 void add_parked(HotTeam& hot) {
   hot.holder.store(kMaster, std::memory_order_relaxed);  // before anybody finds it
-  lock_parked();
+  pthread_mutex_lock(&lock);
   hot.next_kept = first;
   first = &hot;
   threads_kept.fetch_add(hot.size - 1, std::memory_order_relaxed);
-  unlock_parked();
+  pthread_mutex_unlock(&lock);
 }
 
 bool take_parked(HotTeam& hot) {
@@ -80,34 +80,30 @@ bool take_parked(HotTeam& hot) {
 void park(HotTeam& hot) { hot.holder.store(kParked, std::memory_order_release); }  // release: its state, for the next
 
 void remove_parked(HotTeam& hot) {
-  lock_parked();
+  pthread_mutex_lock(&lock);
   unlink(hot);
-  unlock_parked();
+  pthread_mutex_unlock(&lock);
   hot.holder.store(kNone, std::memory_order_relaxed);  // nobody finds it any more
 }
 
 bool send_parked_home() {
   bool sent = false;
   while (HotTeam* const hot = take_any()) {
-    ThreadState here = hot->state;
-    if (!here.find(smelt_real_GOMP_parallel)) {
+    if (!send_home(*hot, true)) {
       add_parked(*hot);
       park(*hot);
       break;
     }
     sent = true;
     sent_at.store(os::now_ns(), std::memory_order_relaxed);
-    send_home(*hot, here);
     hot->holder.store(kNone, std::memory_order_release);  // release: all that was done in its master's place
   }
   const int64_t at = sent_at.load(std::memory_order_relaxed);
   return sent || (at != 0 && os::now_ns() - at < kRecently);
 }
 
-void lock_parked() { pthread_mutex_lock(&lock); }
-void unlock_parked() { pthread_mutex_unlock(&lock); }
-
 void forget_parked() {
+  lock = PTHREAD_MUTEX_INITIALIZER;  // another thread may have had it
   first = nullptr;
   threads_kept.store(0, std::memory_order_relaxed);
 }

@@ -8,6 +8,7 @@
 #include "hot_team.h"
 #include "openmp/at_exit.h"
 #include "openmp/callers.h"
+#include "openmp/headcount.h"
 #include "openmp/new_thread.h"
 #include "own_tasks.h"
 #include "parked.h"
@@ -17,9 +18,6 @@
 #include "solo.h"
 
 extern "C" {
-constinit thread_local smelt::gomp::Position smelt_gomp_position;
-constinit thread_local smelt::gomp::Region** smelt_gomp_next_region;
-constinit thread_local smelt::gomp::Note* smelt_gomp_untold;
 uint8_t smelt_gomp_found = 0;
 }
 
@@ -36,6 +34,7 @@ pthread_key_t regions_key;  // its destructor is told that a thread ends
 // The destructor of regions_key. Others of the thread may come after it, and open regions again: those make it run once
 // more.
 void end_thread(void* first) {
+  const Crossing crossing(Transition::kEndThread);
   auto* const region = static_cast<Region*>(first);
   outermost = nullptr;
   smelt_gomp_next_region = nullptr;
@@ -43,7 +42,7 @@ void end_thread(void* first) {
   end_solo(*region);
   visit_regions(region, [](Region& left) {
     leave_hot(left);
-    left.solo.state = {};
+    left.solo.state.forget_thread();
     free_tasks(left);
     if (keep_record(left)) return;
     free_hot(left);
@@ -52,14 +51,8 @@ void end_thread(void* first) {
 }
 
 // A child must not inherit a held lock.
-void before_fork() {
-  lock_records();
-  lock_parked();
-}
-void after_fork() {
-  unlock_parked();
-  unlock_records();
-}
+void before_fork() { lock_records(); }
+void after_fork() { unlock_records(); }
 
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of
 // threads, for which stock waits for ever at the child's first region; if the child is in its serial part, libgomp
@@ -69,8 +62,8 @@ void after_fork_in_child() {
   forget_closing();
   forget_hot();
   visit_regions(outermost, forget_kept);
-  if (outermost && REAL(omp_get_level)() == 0) {
-    outermost->pool.forget_pool();
+  if (REAL(omp_get_level)() == 0) {
+    PoolWord::forget_pool();
     expect_new_pool();
   }
   smelt_gomp_position = kOutside;
@@ -100,6 +93,8 @@ bool is_of_one(const Region& region, uint32_t request) {
 
 // The program's function, in every thread of the team.
 void run_region(void* word) {
+  const Crossing crossing(Transition::kWorkStock);
+  note_thread();
   const Block& block = block_of(word);
   Position& position = smelt_gomp_position;
   const Position before = position;
@@ -121,13 +116,9 @@ void run_region(void* word) {
 Block describe(Region& region, GompFunction function, void* data, uint32_t request) {
   const uint32_t size = request == region.learned_request ? region.learned_size : request;
   count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  const uint32_t threads = headcount.threads.load(std::memory_order_relaxed);
-  if (threads != region.threads_seen) {
-    region.threads_seen = threads;
-    ++region.generation;
-  }
+  take_headcount(region);
   const bool served = size >= 1 && size <= kMaxParticipants;
-  const bool crowded = size > 1 && threads > headcount.cpus.load(std::memory_order_relaxed);
+  const bool crowded = size > 1 && region.threads_seen > region.cpus_seen;
   Barrier* barrier =
       served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
   return {
@@ -137,9 +128,7 @@ Block describe(Region& region, GompFunction function, void* data, uint32_t reque
 // Does the note still say what this region's threads must be told?
 bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request) {
   return note.function == function && note.data == data && note.request == request &&
-         note.generation == region.generation &&
-         region.threads_seen == headcount.threads.load(std::memory_order_relaxed) && !due(region.entered) &&
-         !region.nested;
+         note.generation == region.generation && knows_headcount(region) && !due(region.entered) && !region.nested;
 }
 
 // The Block for this region of the program, compared and perhaps written anew.
@@ -165,6 +154,7 @@ uint32_t note_request(Region& region, const RegionCall& call) {
     ++region.generation;
   }
   if (request <= 1) return request;
+  renew_headcount();
   if (request != region.last_crew) {
     region.last_crew = request;
     region.repeats = 0;
@@ -211,50 +201,44 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   note.idle = region.epoch == epoch ? note.idle + 1 : 0;
 }
 
+// Runs a region of a thread that is away already.
+[[gnu::noinline]] void run_as_it_is(const RegionCall& call, RealEntry real) {
+  const PoolWord pool(true);
+  real(call, call.function, call.data);
+}
+
+// Runs a region that is libgomp's with all that is in it.
+[[gnu::noinline]] void run_away(const RegionCall& call, RealEntry real) {
+  const GoAway away(Transition::kRunRest);
+  const PutAside position;
+  real(call, call.function, call.data);
+}
+
 // Runs a region of which no hot team is in the way.
 void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
-  const bool first_region = region.entered == 1 && !region.nested;
-  if (first_region) region.pool.before_first_region(smelt_real_GOMP_parallel);
+  const Crossing crossing(Transition::kRunStock);
+  const PoolWord pool(region.entered == 1 && !region.nested);
   const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;
   Note& note = region.notes[index];
-  if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
+  if (targets_seen.load(std::memory_order_relaxed))
+    run_away(call, real);
+  else if (note.function == call.function && note.idle >= note.idle_limit && !region.nested)
     run_untold(note, call, real);
   else
     run_told(region, index, call, request, real);
-  if (first_region) region.pool.after_first_region();
   if (region.nested) count_team(region, 0);
 }
 
 }  // namespace
 
 std::atomic<bool> unseen_regions{false};
-bool regions_inherit = true;
-
-Icvs icvs_now() {
-  Icvs icvs{REAL(omp_get_max_threads)(),   REAL(omp_get_dynamic)(), REAL(omp_get_max_active_levels)(), 0, 0,
-            REAL(omp_get_default_device)()};
-  REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
-  return icvs;
-}
-
-void set_icvs(const Icvs& icvs) {
-  REAL(omp_set_num_threads)(icvs.threads);
-  REAL(omp_set_dynamic)(icvs.dynamic);
-  REAL(omp_set_max_active_levels)(icvs.levels);
-  REAL(omp_set_schedule)(kScheduleStatic, icvs.chunk);  // auto leaves the chunk as it is
-  REAL(omp_set_schedule)(icvs.schedule, icvs.chunk);
-  REAL(omp_set_default_device)(icvs.device);
-}
 
 void enter(const RegionCall& call, RealEntry real) {
   if (!active()) return real(call, call.function, call.data);
+  if (smelt_gomp_own.away != 0) [[unlikely]]
+    return run_as_it_is(call, real);
   if (!smelt_gomp_next_region) smelt_gomp_next_region = &outermost;
   Region** const link = smelt_gomp_next_region;
-  if (link == &outermost && smelt_gomp_hot && smelt_gomp_hot->inside) [[unlikely]] {
-    // In a target region that the thread runs on the host beside its hot team.
-    note_unseen_region();
-    return real(call, call.function, call.data);
-  }
   if (!*link && !(*link = new_region())) {
     note_unseen_region();
     return real(call, call.function, call.data);
@@ -269,13 +253,15 @@ void enter(const RegionCall& call, RealEntry real) {
   HotTeam* const parked = smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr;
   // Beside a parked team it is one of one thread, or run_hot would have served or ended that.
   const uint32_t request = parked ? 1 : note_request(region, call);
-  if (is_of_one(region, request) && run_solo(region, call)) {
+  const bool rest = targets_seen.load(std::memory_order_relaxed);  // relaxed: the thread that made the task knows
+  if (!rest && is_of_one(region, request) && run_solo(region, call)) {
   } else if (parked) {
     // The episode numbers belong to the hot team now, so libgomp serves this one alone.
+    const Crossing crossing(Transition::kRunStock);
     parked->inside = true;
     real(call, call.function, call.data);
     parked->inside = false;
-  } else if (!run_kept(region, call, request, real) && !run_newly_hot(region, call, request)) {
+  } else if (rest || (!run_kept(region, call, request, real) && !run_newly_hot(region, call, request))) {
     run_cold(region, call, request, real);
   }
   smelt_gomp_next_region = link;
@@ -295,17 +281,10 @@ void visit_regions(Region* first, void (*visit)(Region&)) {
   visit(*first);
 }
 
-Region* outermost_region() { return outermost; }
-
-void forget_repeats() {
-  if (!outermost) return;
-  outermost->repeats = 0;
-  ++outermost->generation;
-}
-
 void expect_new_pool() {
-  forget_repeats();
-  if (outermost) outermost->last_crew = 0;
+  if (!outermost) return;
+  outermost->repeats = outermost->last_crew = 0;
+  ++outermost->generation;
 }
 
 bool take_position(Position& position) {
@@ -323,7 +302,7 @@ void missed_position() {
 
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
-  headcount.cpus.store(usable_cpus(static_cast<uint32_t>(REAL(omp_get_num_procs)())), std::memory_order_relaxed);
+  begin_headcount(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   for (const char* name : {"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL"})
     if (const char* const value = environment(name); value && std::strchr(value, ',')) regions_inherit = false;
   pthread_atfork(before_fork, after_fork, after_fork_in_child);

@@ -31,8 +31,8 @@
 // 2 threads, 12.1 for 33, 16.0 for 64, since it keeps 128 bytes per new thread there), and 0.4 KiB more than libgomp
 // where it takes more than that. A worker does not plan.
 //
-// Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9, a target region that falls back
-// to the host) are told by the nesting level, and go to libgomp.
+// Calls that come from a team the shim has not seen start (the ABI of before GCC 4.9) are told by the nesting level,
+// and go to libgomp.
 #pragma once
 
 #include <atomic>
@@ -43,19 +43,11 @@
 #include "openmp/callers.h"
 #include "openmp/region.h"
 #include "real.h"
-#include "thread_state.h"
+#include "states.h"
 
 namespace smelt::gomp {
 
-using namespace openmp;
-
-struct Region;
-struct HotTeam;
 struct TaskTeam;
-
-// The calling thread's. constinit, so that no caller looks for an initialiser first.
-extern "C" constinit thread_local Position smelt_gomp_position
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 // The facts that all threads of a team are told at the start of a region. Written by the master before the fork, and
 // only when something has changed; libgomp's own synchronisation at the fork orders it.
@@ -88,21 +80,12 @@ struct Note {
 // GOMP_parallel_reductions excepted.
 inline const Block& block_of(void* word) { return *static_cast<const Block*>(address_in(word)); }
 
-// The settings that regions and tasks inherit.
-struct Icvs {
-  int threads, dynamic, levels, schedule, chunk, device;
-  bool operator==(const Icvs&) const = default;
-};
-Icvs icvs_now();  // the calling task's
-void set_icvs(const Icvs& icvs);
-// Do regions inherit all of them as they are? Not with a list in OMP_NUM_THREADS, whose entries are by level.
-extern bool regions_inherit;
-
 // Was one changed inside the region? kNoting: Region::inherited is about to be known.
 enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
 
 // A team of one thread, kept for the next region of one (solo.h). Its thread's alone.
-struct Solo : SwappedState {
+struct Solo {
+  KeptState state;
   Icvs icvs;
   uint32_t settings;           // ThreadsOwn::settings when `icvs` was compared
   const RegionRecord* around;  // the region around; nullptr: none, the serial part
@@ -127,7 +110,6 @@ struct Habits {
   uint32_t ones = 0;             // regions of one thread since there was a team of one for them
   bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
   bool never_kept = false;       // nested: libgomp has refused such a team once
-  PoolWord pool;                 // of an outermost region
 };
 
 struct Region : RegionRecord, Habits {
@@ -158,10 +140,6 @@ void enter(const RegionCall& call, RealEntry real);
 // has the size foreseen. False: libgomp must serve the call.
 bool take_position(Position& position);
 
-// The note of the region that this thread, as its master, has handed to libgomp as it is.
-extern "C" constinit thread_local Note* smelt_gomp_untold
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
 // A barrier that libgomp must serve in such a region, which should have been told.
 void missed_position();
 
@@ -178,22 +156,17 @@ inline bool served(Position& position, const void* caller) {
   return false;
 }
 
-// Where the calling thread's next region hangs: of those that it opens where it is now. nullptr: it has opened none.
-extern "C" constinit thread_local Region** smelt_gomp_next_region
-    __attribute__((visibility("hidden"), tls_model("initial-exec")));
 inline Region* next_region_inside() { return smelt_gomp_next_region ? *smelt_gomp_next_region : nullptr; }
 
 // For hot_team.cc.
-void forget_repeats();                                      // of this thread's outermost regions
 Region* new_record(bool nested);                            // nullptr: no memory
 void visit_regions(Region* first, void (*visit)(Region&));  // that one and all inside, innermost first
-Region* outermost_region();
-void expect_new_pool();  // the same, and the next one is libgomp's: it has to make its threads first
+void expect_new_pool();                                     // of this thread: libgomp's next region makes its threads
 
 // 1: libgomp has been found, and is served. Read by the stubs, too.
 extern "C" uint8_t smelt_gomp_found __attribute__((visibility("hidden")));
 
-// A region may have begun of which positions say nothing (another ABI, target, no memory): from now on a thread in a
+// A region may have begun of which positions say nothing (another ABI, no memory): from now on a thread in a
 // loop of ours asks libgomp for its level with every call, whether it is meant for that loop.
 extern std::atomic<bool> unseen_regions;
 inline bool unseen_region_noted() { return unseen_regions.load(std::memory_order_relaxed); }

@@ -11,23 +11,26 @@
 #include "policy/thresholds.h"
 #include "real.h"
 #include "region.h"
+#include "states.h"
 
 namespace smelt::gomp {
 namespace {
 
 void nothing(void*) {}
 
+bool is_inside(const Solo& solo) { return REAL(omp_get_num_threads)() == 1 && REAL(omp_get_level)() == solo.level; }
+
 // The calling thread takes on the state inside the team, and leaves it for good.
 void end_team(Solo& solo) {
-  solo.state.while_in(solo.inside_image, [] { REAL(GOMP_parallel_end)(); });
+  const Crossing crossing(Transition::kEndOne);
+  solo.state.visit([] { REAL(GOMP_parallel_end)(); });
 }
-
-bool is_inside(const Solo& solo) { return REAL(omp_get_num_threads)() == 1 && REAL(omp_get_level)() == solo.level; }
 
 // Makes the team. False: libgomp's state of the thread does not behave as we know it.
 bool start(Region& one, const RegionRecord* around) {
   Solo& solo = one.solo;
-  if (solo.state.words() == 0 && !solo.state.find(smelt_real_GOMP_parallel)) return false;
+  if (!solo.state.find()) return false;
+  const Crossing crossing(Transition::kStartOne);
   const int size_around = REAL(omp_get_num_threads)();
   solo.around = around;
   solo.level = REAL(omp_get_level)() + 1;
@@ -36,39 +39,43 @@ bool start(Region& one, const RegionRecord* around) {
   solo.spoiled = false;
   solo.icvs = icvs_now();
   solo.settings = smelt_gomp_own.settings;
-  solo.state.save(&solo.serial);
+  solo.state.take_around();
   REAL(GOMP_parallel_start)(nothing, nullptr, 1);
-  if (!is_inside(solo) || !solo.state.learn_range(solo.serial) || !barrier_for(one, 1, false, false)) {
+  if (!is_inside(solo) || !solo.state.learn() || !barrier_for(one, 1, false, false)) {
     REAL(GOMP_parallel_end)();
     return false;
   }
-  solo.active = solo.can_swap({solo.level - 1, size_around}, {solo.level, 1});
+  solo.active = solo.state.proves({solo.level - 1, size_around}, {solo.level, 1});
   if (!solo.active) end_team(solo);
   return solo.active;
+}
+
+// A setting was changed around the team, which is in the serial part. False: the team cannot have it.
+[[gnu::noinline]] bool renew(Solo& solo) {
+  const Icvs icvs = icvs_now();
+  if (!(icvs == solo.icvs)) {
+    if (!regions_inherit) return false;
+    const Crossing crossing(Transition::kRenewOne);
+    solo.state.visit([&] { set_icvs(icvs); });
+    solo.icvs = icvs;
+  }
+  solo.settings = smelt_gomp_own.settings;
+  return true;
 }
 
 // Does the team that is kept fit a region that is opened here and now?
 bool fits(Solo& solo, const Region& region, const Position& around) {
   if (solo.spoiled) return false;
-  if (solo.settings != smelt_gomp_own.settings) [[unlikely]] {
-    // Not all settings are among these; in the serial part libgomp's state tells the others.
-    if (region.nested) return false;
-    const Icvs icvs = icvs_now();
-    if (!(icvs == solo.icvs)) {
-      if (!regions_inherit) return false;
-      solo.state.restore_range(solo.inside_image);
-      set_icvs(icvs);
-      solo.state.restore_range(solo.serial);
-      solo.icvs = icvs;
-    }
-    solo.settings = smelt_gomp_own.settings;
-  }
-  if (!region.nested) return solo.state.same_as(solo.serial);
-  return solo.around == around.region && solo.level == around.level + 1 && solo.state.same_outside_range(solo.serial);
+  if (region.nested)
+    return solo.settings == smelt_gomp_own.settings && solo.around == around.region && solo.level == around.level + 1 &&
+           solo.state.is_around_in_region();
+  if (!solo.state.is_around()) return false;
+  // Not all settings are among Icvs; libgomp's state of the serial part, just compared, tells the others.
+  return solo.settings == smelt_gomp_own.settings || renew(solo);
 }
 
-// Makes a team if that is worth it.
-bool start_solo(Region& region, const RegionCall& call, const Position& around) {
+// Makes a team if that is worth it. Not inlined: the regions after it would pay for its registers.
+[[gnu::noinline]] bool start_solo(Region& region, const RegionCall& call, const Position& around) {
   const uint32_t wanted = region.one ? region.one->regions_before_hot : typical(ThresholdId::kHotAfter);
   if (++region.ones <= wanted || why_not_swapped(region, call.flags)) return false;
   // libgomp counts the threads of a pool anew for each of its outermost teams; where there is a limit, it may matter.
@@ -116,11 +123,13 @@ bool run_solo(Region& region, const RegionCall& call) {
   Region& one = *region.one;
   Solo& solo = one.solo;
   HotTeam* const parked = region.nested ? nullptr : smelt_gomp_hot;
-  if (region.nested) solo.state.save_range(&solo.serial);
+  const Crossing crossing(Transition::kRunOne);
+  if (region.nested) solo.state.take_around_in_region();
   const Position around = position;
   solo.inside = true;
   if (parked) parked->inside = true;
-  solo.state.restore_range(solo.inside_image);
+  solo.state.enter();
+  crossing.inside(0, 1, solo.icvs);
   Region** const link = std::exchange(smelt_gomp_next_region, &one.deeper);
   position = position_in(one, one.last_team->made.barrier, 0, solo.epoch, solo.level);
   count(region.counters.hot);
@@ -134,8 +143,7 @@ bool run_solo(Region& region, const RegionCall& call) {
   solo.epoch = position.epoch + 1;
   solo.spoiled = solo.settings != smelt_gomp_own.settings;
   ++solo.regions;
-  solo.state.save_range(&solo.inside_image);
-  solo.state.restore_range(solo.serial);
+  solo.state.leave();
   smelt_gomp_next_region = link;
   position = around;
   if (parked) parked->inside = false;

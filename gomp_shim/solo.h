@@ -26,7 +26,7 @@
 // tasks were made since the last barrier (hot_team.h: nested regions), (c) inside regions that are libgomp's alone.
 #pragma once
 
-#include "thread_state.h"
+#include <cstdint>
 
 namespace smelt::gomp {
 

@@ -203,6 +203,7 @@ void run_task(TaskTeam& team, Position& position, Task* task) {
   position.unseen = !task->group;
   // In the body of a final task libgomp runs all that is made there at once, in tasks that we do not see.
   position.unmarked = !task->final;
+  const Crossing crossing(Transition::kRunTask);
   const GompFunction body = is_changed(position) ? run_body_as_made : run_body;
   REAL(GOMP_task)(body, task, nullptr, 0, 1, false, task->final ? kFinal : 0, nullptr, 0, nullptr);
   settle_all(team, position, task);

@@ -23,6 +23,8 @@ bool ThreadState::find(const void* address) {
   return true;
 }
 
+bool ThreadState::find_mine() { return find(smelt_real_GOMP_parallel); }
+
 void* ThreadState::destructor() const {
   uint32_t key = destructor_key.load(std::memory_order_relaxed);
   if (key != kUnknown) return pthread_getspecific(key);
@@ -37,8 +39,10 @@ void* ThreadState::destructor() const {
 }
 
 bool ThreadState::hold_destructor() {
-  held_ = destructor();
-  return held_ && set_specific(destructor_key.load(std::memory_order_relaxed), nullptr) == 0;
+  void* const value = destructor();
+  if (!value) return false;
+  held_ = value;
+  return set_specific(destructor_key.load(std::memory_order_relaxed), nullptr) == 0;
 }
 
 void ThreadState::release_destructor() {
@@ -56,45 +60,53 @@ bool ThreadState::learn_range(const StateImage& before) {
   return end_ != 0 && !PoolWord::is_in(begin_, end_);
 }
 
-std::atomic<uint32_t> PoolWord::index_{kUnknown};
+namespace {
+
+// Relaxed, these two: numbers that say all by themselves.
+std::atomic<uint32_t> pool_index{kUnknown};  // of the word in the block
+std::atomic<intptr_t> pool_distance{0};      // from the thread pointer, bytes
+// A thread is learning, and its block was as follows. Acquire and release: the image is the next learner's.
+std::atomic<bool> learning{false};
+StateImage before;
+
+}  // namespace
 
 bool PoolWord::is_in(uint32_t begin, uint32_t end) {
-  const uint32_t index = index_.load(std::memory_order_relaxed);
+  const uint32_t index = pool_index.load(std::memory_order_relaxed);
   return index >= begin && index < end;
 }
 
-void PoolWord::before_first_region(const void* address) {
-  if (state_.find(address)) state_.save(&before_);
+PoolWord::PoolWord(bool may_be_first) {
+  if (!may_be_first || pool_index.load(std::memory_order_relaxed) != kUnknown ||
+      learning.exchange(true, std::memory_order_acquire))
+    return;
+  if (state_.find_mine())
+    state_.save(&before);
+  else
+    learning.store(false, std::memory_order_release);
 }
 
-void PoolWord::after_first_region() {
-  // Relaxed, here and below: a number that says all by itself.
-  if (state_.words() == 0 || index_.load(std::memory_order_relaxed) != kUnknown) return;
+PoolWord::~PoolWord() {
+  if (state_.words() == 0) return;
   StateImage after;
   state_.save(&after);
   // Another word beside it, say the place that a bound thread has got, and learning is left to another thread.
-  const uint32_t changed = state_.only_difference(before_, after);
-  if (changed < state_.words() && before_.word[changed] == 0 && after.word[changed] % alignof(void*) == 0)
-    index_.store(changed, std::memory_order_relaxed);
+  const uint32_t changed = state_.only_difference(before, after);
+  if (changed < state_.words() && before.word[changed] == 0 && after.word[changed] % alignof(void*) == 0) {
+    pool_distance.store(
+        static_cast<const char*>(state_.address(changed)) - static_cast<char*>(__builtin_thread_pointer()),
+        std::memory_order_relaxed);
+    pool_index.store(changed, std::memory_order_relaxed);
+  }
+  learning.store(false, std::memory_order_release);
 }
 
 // No look-up here: the dynamic linker's locks may be held for ever in a child.
 void PoolWord::forget_pool() {
-  const uint32_t index = index_.load(std::memory_order_relaxed);
-  if (index < state_.words()) state_.clear_word(index);
-}
-
-bool SwappedState::can_swap(const Whereabouts& around, const Whereabouts& inside) {
-  const auto is_at = [](const Whereabouts& at) {
-    return REAL(omp_get_level)() == at.level && REAL(omp_get_num_threads)() == at.threads;
-  };
-  state.save_range(&inside_image);
-  state.restore_range(serial);
-  const bool is_around = is_at(around) && state.same_as(serial);
-  state.restore_range(inside_image);
-  const bool is_inside = is_at(inside);
-  state.restore_range(serial);
-  return is_around && is_inside;
+  using Word [[gnu::may_alias]] = uint64_t;
+  learning.store(false, std::memory_order_relaxed);  // there is one thread, and it is in its serial part
+  if (const intptr_t distance = pool_distance.load(std::memory_order_relaxed))
+    *reinterpret_cast<Word*>(static_cast<char*>(__builtin_thread_pointer()) + distance) = 0;
 }
 
 }  // namespace smelt::gomp

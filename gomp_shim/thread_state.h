@@ -5,7 +5,7 @@
 // storage, whose address and size dl_iterate_phdr tells. And a comparison of the block before and after shows the words
 // that a parallel region changes in it: from the first to the last changed word is the state of the team, `range` here.
 // Writing that range back makes the thread again what it was: a thread in the serial part, or the master inside a
-// region. The hot team (hot_team.h) lives from it.
+// region. When that is done, and what may then be relied on, is in states.h. Here is how.
 //
 // The words outside the range (thread pool, place, OpenACC's pointer) are never written. A change there between two
 // regions is noticed (same_as) and taken as "something has happened that we do not know".
@@ -37,6 +37,7 @@ class ThreadState {
  public:
   // The calling thread's block in the object that holds `address`. False: no thread-local storage there, or too much.
   bool find(const void* address);
+  bool find_mine();  // in libgomp
 
   uint32_t words() const { return words_; }
 
@@ -73,12 +74,16 @@ class ThreadState {
   void* destructor() const;
 
   // Takes the value of libgomp's key from the calling thread, so that its destructor is not run; and gives it back, to
-  // be run by the next round of destructors if the thread is ending. False: there is no such key.
+  // be run by the next round of destructors if the thread is ending. False: there is no such key, or it has no value.
   bool hold_destructor();
   void release_destructor();
 
   // Sets the range to what differs from `before` now. False: nothing does, or the pointer to the pool is among it.
   bool learn_range(const StateImage& before);
+
+ private:
+  friend class KeptState;  // states.h: nobody else changes a state
+
   // The bounds in registers: for all that the compiler knows, libgomp's words might be these members.
   void save_range(StateImage* image) const {
     const Word* const block = block_;
@@ -88,7 +93,6 @@ class ThreadState {
     Word* const block = block_;
     for (uint32_t i = begin_, end = end_; i < end; ++i) block[i] = image.word[i];
   }
-  void clear_word(uint32_t index) { block_[index] = 0; }
 
   // Does something with the range as it is in that image, and has it as it is now again.
   template <typename What>
@@ -100,7 +104,6 @@ class ThreadState {
     restore_range(now);
   }
 
- private:
   // Other types' memory: libgomp's, written in calls that the compiler cannot see through.
   using Word [[gnu::may_alias]] = uint64_t;
   Word* block_ = nullptr;         // libgomp's thread-local storage; nullptr: not found
@@ -109,39 +112,24 @@ class ThreadState {
   void* held_ = nullptr;          // of libgomp's key
 };
 
-// libgomp's answers to a thread that asks where it is.
-struct Whereabouts {
-  int level, threads;  // omp_get_level(), omp_get_num_threads()
-};
-
-// The state of a team's master, which is changed back and forth between the team and the state around it.
-struct SwappedState {
-  ThreadState state;
-  StateImage serial;        // whole block, around; inside other regions, the range is of the region just entered
-  StateImage inside_image;  // range, inside
-
-  // Is the range all that libgomp's answers depend on? The thread is inside, and then around.
-  bool can_swap(const Whereabouts& around, const Whereabouts& inside);
-};
-
-// Where libgomp keeps the pointer to a thread's pool; of a master's outermost regions.
+// Where libgomp keeps the pointer to a thread's pool: in every thread at the same distance from the thread pointer
+// (shell.h). Learnt around a call in which the calling thread may run its first region.
 class PoolWord {
  public:
-  // Around the thread's first region, `address` in libgomp: learns which word it is, if that is not known yet.
-  void before_first_region(const void* address);
-  void after_first_region();
+  explicit PoolWord(bool may_be_first);
+  ~PoolWord();
+  PoolWord(const PoolWord&) = delete;
+  PoolWord& operator=(const PoolWord&) = delete;
 
   // In the child of a fork, in its serial part: libgomp forgets the thread's pool. Nothing happens where the word is
   // not known.
-  void forget_pool();
+  static void forget_pool();
 
   // Is it among these words of the block? False where it is not known.
   static bool is_in(uint32_t begin, uint32_t end);
 
  private:
-  static std::atomic<uint32_t> index_;  // in the block
   ThreadState state_;
-  StateImage before_{};  // of the thread, before its first region
 };
 
 }  // namespace smelt::gomp

@@ -287,7 +287,7 @@ inline const char* misfit(const RegionCall& call, uint32_t request, int threads)
     return "libomp's state of the serial part changed";
   }
   if (headcount.crowded()) [[unlikely]]
-    return "the number of threads in the process";
+    return "the number of threads or of CPUs";
   // Relaxed: the join has ordered what was done inside the last region.
   if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
     return "in a region a setting was changed, a task had dependences, or inner regions crowded the CPUs";

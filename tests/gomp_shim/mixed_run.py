@@ -63,8 +63,9 @@ def draw(options, number):
 
 def command(options, settings, arguments, kinds, stock=False):
     """As env takes it."""
-    if not options.children and (stock or 'OMP_CANCELLATION' in settings):
-        # libgomp itself hangs in regions of a forked child, and with cancellation the shim steps aside.
+    if not options.children and (stock or {'OMP_CANCELLATION', 'OMP_PLACES', 'OMP_PROC_BIND'} & settings.keys()):
+        # libgomp itself hangs in regions of a forked child. With cancellation the shim steps aside, and with places it
+        # cannot tell which word of a thread's first region is its pool (gomp_shim/thread_state.h).
         kinds = [kind for kind in kinds if kind != 'child_regions']
         if all(kind.startswith('-') for kind in kinds):
             kinds.append('-child_regions')

@@ -29,7 +29,7 @@ if [ "${3:-}" = --full ]; then
   exit
 fi
 for seed in 1 2 3; do check "seed $seed, stock" 0 '^ok$' "$programs/mixed" "$seed" 20 8 100 -child_regions; done
-by_chance "programs by chance" "${MIXED_SEEDS:-100}"
+by_chance "programs by chance" "${MIXED_SEEDS:-100}" --limit 30
 
 export OMP_WAIT_POLICY=passive  # inner teams of libgomp's spin long else
 check "both are served" 0 '; [1-9][0-9]* dynamic loops; [1-9][0-9]* tasks by stealing$' \
@@ -40,7 +40,7 @@ right=$shim
 for fault in unmarked strangers counted_late looked_first sums_swapped; do
   shim=$programs/libsmelt_gomp_planted_$fault.so
   noticed=0 seed=0
-  while [ $seed -lt "${MIXED_CONTROLS:-150}" ]; do  # of sums_swapped one in four programs tells
+  while [ $seed -lt "${MIXED_CONTROLS:-1500}" ]; do  # of sums_swapped one program in a hundred tells, where CPUs are near
     seed=$((seed + 1))
     timeout 30 env $(small) SMELT_SPIN_US=20 SMELT_TASKS=1 "$programs/mixed" $seed 60 4 15 trees >"$output" 2>&1
     # A wrong result, no end, or a fall.
