@@ -413,9 +413,7 @@ bool end_hot_with_thread() {
   return !inside;
 }
 
-void hold_key_again() {
-  if (smelt_gomp_hot) smelt_gomp_hot->state.hold_destructor();
-}
+void hold_key_again() { smelt_gomp_hot->state.hold_destructor(); }
 
 void forget_hot() {
   forget_parked();

@@ -13,12 +13,12 @@
 //   a visit  is a call of libgomp's that must see the state inside while the thread is around: a team's end, new
 //            settings. It takes the state around for itself, whatever that is, and puts it back
 //
-// Nobody else saves or restores. What belongs to the program in these states:
+// No other file saves or restores. What belongs to the program in these states:
 //
 //   settings       libgomp keeps them in the task, so they come and go with the range. A task inherits them when it is
 //                  made, which is when a kept team starts: ThreadsOwn::settings numbers the versions of a thread's
 //                  settings, each change makes a new one, and a team that has copied another version than the thread
-//                  has now is renewed or ends (settings_now())
+//                  has now is renewed or ends
 //   places         words outside the range: never written. What changes there is a difference
 //   threadprivate  storage of the kernel thread's: teams never move a region to another thread than libgomp's
 //   position       of the shim: the barrier and the episode of the thread's innermost region. It is kept on the stack
@@ -190,8 +190,8 @@ class PutAside {
   const Position position_;
 };
 
-// A region inside a target region has given libgomp's key a value: it is taken away again while the thread has a hot
-// team.
+// For a thread that has a hot team: a region inside a target region may have given libgomp's key a value, which is
+// taken away again.
 void hold_key_again();
 
 // While the thread is away. In the serial part the hot team has ended before. In a region its teams stay as they are:

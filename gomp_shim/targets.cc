@@ -91,8 +91,7 @@ void smelt_gomp_cool(void) {
 void* smelt_gomp_note(void** slot, const void* caller) {
   // Usually a thread changes its settings again and again, and between regions: its first setting found us active.
   const HotTeam* const hot = smelt_gomp_hot;
-  if (smelt_gomp_own.docked_in || smelt_gomp_position.region || smelt_gomp_position.word || (hot && hot->inside) ||
-      (smelt_gomp_own.settings & 1) == 0)
+  if (smelt_gomp_own.docked_in || has_position() || (hot && hot->inside) || (smelt_gomp_own.settings & 1) == 0)
     return note_rare(slot, caller);
   smelt_gomp_own.settings += 2;
   return meant(*slot, caller);

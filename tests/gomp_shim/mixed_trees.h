@@ -17,7 +17,7 @@
 
 enum { kFrames = 1 << 18, kWide = 5, kRoot = -1 };
 
-// ---- who is whose child: for the rule ----
+// ---- the parents of tasks, for the rule ----
 
 // Of a body, or of a region's implicit tasks together. Not used again within a region, so that a parent may be gone.
 static int parent_of[kFrames];

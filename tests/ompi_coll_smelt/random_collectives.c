@@ -114,7 +114,7 @@ static void launch(call *c) {
   const side *const s = &c->send, *const r = &c->receive;
   const void *const in = c->sends ? start_of(s) : c->in_place ? MPI_IN_PLACE : NULL;
   void *const out = c->receives ? start_of(r) : c->in_place && c->at.me == c->root ? MPI_IN_PLACE : NULL;
-  // Who has no neighbor on a side gives the count of its blocks all the same: if that is 0, it does not take part.
+  // A rank without a neighbor on a side gives the count of its blocks, too: if that is 0, it does not take part.
   const int none = is_neighbor(c->what) ? c->units : 0;
   const int sent = s->blocks ? s->count[0] : none, received = r->blocks ? r->count[0] : none;
   const MPI_Datatype any = c->what == kBarrier ? MPI_INT : kinds[c->kind].type;
