@@ -148,13 +148,13 @@ bool expects_tasks(const Region& region) {
 void end_region(Position& position, bool drains) {
   if (!smelt_gomp_own_tasks) return;
   if (!drains) {
-    // The others may be in libgomp's join already. This thread runs the tasks that it has made, but for those that
-    // others still take.
-    if (!position.task) return;
-    TaskTeam& team = *team_of(position);
-    settle_all(team, position, &team.workers[position.thread].implicit);
-    run_own(team, position);
-    if (position.thread == 0) ++position_region(position).generation;  // the next one's end is a barrier
+    // The others may be in libgomp's join already. This thread runs the tasks that it has: those that it made, but for
+    // those that others still take, and the one that it may have brought along from a barrier (drain()).
+    TaskTeam* const team = position.barrier ? team_of(position) : nullptr;
+    if (!team) return;
+    if (position.task) settle_all(*team, position, &team->workers[position.thread].implicit);
+    run_own(*team, position);
+    if (position.thread == 0) ++position_region(position).generation;  // the next end is a barrier
     return;
   }
   if (position.word && !take_position(position)) return;

@@ -20,6 +20,9 @@ check "copies that are tasks, stock" 0 '^ok$' "$programs/copies"
 for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0 SMELT_CPUS=64"; do
   check_under "copies that are tasks, $settings" 0 '^ok$' $settings "$programs/copies"
 done
+for settings in "SMELT_HOT_TEAM=1" "SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
+  check_under "tasks past the last barrier, $settings" 0 '^ok$' $settings "$programs/late_tasks"
+done
 check "undeferred, stock" 0 '^ok$' "$programs/undeferred"
 for settings in "SMELT_CPUS=64 SMELT_SPIN_US=20" "SMELT_CPUS=64 SMELT_HOT_TEAM=0" "SMELT_CPUS=1" "SMELT_TASKS=0"; do
   check_under "undeferred, $settings" 0 '^ok$' $settings "$programs/undeferred"
