@@ -166,7 +166,7 @@ uint32_t note_request(Region& region, const RegionCall& call) {
 }
 
 // Starts a hot team if that is worth it, and runs the region on it. False: it has not run.
-bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
+[[gnu::noinline]] bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
   if (region.nested || call.reduction_size || !start_hot(region, request, call.flags)) return false;
   Region** const inside = smelt_gomp_next_region;
   smelt_gomp_next_region = &outermost;    // where a region that is not nested hangs
@@ -214,8 +214,9 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   real(call, call.function, call.data);
 }
 
-// Runs a region of which no hot team is in the way.
-void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
+// Runs a region of which no hot team is in the way. Not inlined, nor is the one above: regions of one thread would pay
+// for their frames.
+[[gnu::noinline]] void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
   const Crossing crossing(Transition::kRunStock);
   const PoolWord pool(region.entered == 1 && !region.nested);
   const size_t index = call.reduction_size ? kBlocks : reinterpret_cast<uintptr_t>(call.function) / 16 % kBlocks;

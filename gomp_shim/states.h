@@ -149,10 +149,7 @@ class KeptState {
   void take_around_in_region() { block_.save_range(&around_); }
 
   void enter() const { block_.restore_range(inside_); }
-  void leave() {
-    block_.save_range(&inside_);
-    block_.restore_range(around_);
-  }
+  void leave() { block_.change_range(&inside_, around_); }
 
   // `what` as the team's master, by that thread, wherever it is around; and by any other. False: it was not done, for
   // libgomp's block of the calling thread was not found.

@@ -125,7 +125,7 @@ void mark_drained_anew(Position& position, Worker& worker, const Task* task) {
 
 void mark_for_libgomp(Position& position) {
   auto& region = *static_cast<Region*>(position.region);
-  if (!smelt_gomp_own_tasks || !mark(region.libgomp_epoch, position.epoch + 1)) return;
+  if (!smelt_gomp_own_tasks || !is_eligible(position) || !mark(region.libgomp_epoch, position.epoch + 1)) return;
   if (TaskTeam* const team = team_of(position)) wake_workers(*team, *position.barrier);
 }
 

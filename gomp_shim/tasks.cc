@@ -29,7 +29,7 @@ extern "C" void smelt_gomp_mark(void) {
   } else {
     position.unmarked |= smelt_gomp_own_tasks;
   }
-  if (!mark_next(position)) return;
+  if (!mark_next(position) || position.barrier->participants() == 1) return;
   position.barrier->wake_all();
   if (HotTeam* hot = static_cast<Region*>(position.region)->hot; hot && hot->active) wake_joining(*hot);
 }

@@ -64,8 +64,10 @@ class ThreadState {
 
   // The same of the words outside the range.
   bool same_outside_range(const StateImage& image) const {
+    const Word* const block = block_;
     uint64_t different = 0;
-    for (uint32_t i = 0; i < words_; ++i) different |= i >= begin_ && i < end_ ? 0 : block_[i] ^ image.word[i];
+    for (uint32_t i = 0, end = begin_; i < end; ++i) different |= block[i] ^ image.word[i];
+    for (uint32_t i = end_, end = words_; i < end; ++i) different |= block[i] ^ image.word[i];
     return different == 0;
   }
 
@@ -92,6 +94,15 @@ class ThreadState {
   void restore_range(const StateImage& image) const {
     Word* const block = block_;
     for (uint32_t i = begin_, end = end_; i < end; ++i) block[i] = image.word[i];
+  }
+
+  // Both in one.
+  void change_range(StateImage* from, const StateImage& to) const {
+    Word* const block = block_;
+    for (uint32_t i = begin_, end = end_; i < end; ++i) {
+      from->word[i] = block[i];
+      block[i] = to.word[i];
+    }
   }
 
   // Does something with the range as it is in that image, and has it as it is now again.

@@ -1,6 +1,6 @@
-// The first tasks that a thread's regions ever make, made past their last barrier, while others have yet to leave that:
-// who takes one then must not leave it before it is run. Each round is a thread of its own, since the end of a region is
-// a barrier of ours in a thread's first regions and after others with tasks (expects_tasks()).
+// A thread's regions make their first tasks ever past the last barrier, which others have yet to leave: a thread that
+// takes one on its way out must run it. Each round is a thread of its own, because the end of a region is a barrier of
+// ours in a thread's first regions and after others with tasks (expects_tasks()).
 //   late_tasks [ROUNDS]
 #include <pthread.h>
 #include <stdio.h>
