@@ -296,9 +296,8 @@ std::string failure_text(const Trial& trial) {
   const WatchedRun& run = stock ? trial.stock : trial.smelt;
   const std::string said = run.last_error_line.empty() ? "" : fmt::format(", after '{}'", run.last_error_line);
   if (stock) return fmt::format("it fails without Smelt: {}{}; nothing was compared", run.end_text(), said);
-  return fmt::format(
-      "do not use it here: it fails with Smelt and not without: {}{}; docs/debugging.md says what to send",
-      run.end_text(), said);
+  return fmt::format("do not use it here: it fails with Smelt and not without: {}{}; docs/start.md says what to send",
+                     run.end_text(), said);
 }
 
 int run_try(TryArguments arguments) {
