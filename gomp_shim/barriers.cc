@@ -25,8 +25,8 @@ inline void pass(Position& position) {
   openmp::pass(position, [&position] { return end_episode(position); });
 }
 
-// May the thread that runs a block of copyprivate tell the others without a barrier between? Alike for all. Not where
-// the barrier would be libgomp's without asking.
+// May the thread that runs a block of copyprivate tell the others without a barrier between? All get the same answer.
+// It may not if the barrier would be libgomp's without asking.
 inline bool tells(const Position& position) { return position.assumed == 0; }
 
 }  // namespace

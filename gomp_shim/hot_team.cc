@@ -100,7 +100,7 @@ void end(HotTeam& hot) {
   forget(hot);
 }
 
-// In every thread of the team.
+// Every thread of the team calls it.
 void take_settings(void* hot) {
   set_icvs(static_cast<const HotTeam*>(hot)->icvs);
   smelt_gomp_own.settings += 2;  // teams that it keeps for inner regions have the old ones
@@ -337,7 +337,8 @@ void end_kept_team(Region& region, const char* why) {
 bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntry real) {
   if (!region.nested || !options().nested) return false;
   if (threads == 1 && kept_for(&region)) {
-    // Not by a team of one, and beside the parked team, to which the region's episode numbers belong: libgomp's alone.
+    // A team of one does not serve it, nor does anything beside the parked team, to which the region's episode numbers
+    // belong: it is libgomp's alone.
     note_unseen_region();
     real(call, call.function, call.data);
     return true;

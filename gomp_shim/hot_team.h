@@ -30,8 +30,8 @@
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, a target region,
 //     the thread's end.
-// Not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task reductions
-// on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
+// These are not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task
+// reductions on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
 //
 // Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
 // in the same way. In place of the serial part above it has its state in the team around. That state is saved at every
@@ -88,7 +88,7 @@ struct RegionCall {
 enum Holder : uint32_t { kNone, kParked, kMaster, kOther };
 
 struct HotTeam : HotRecord {
-  // The master's.
+  // Only the master uses it.
   KeptState state;
   Region* region;
   Icvs icvs;                   // of the serial part, when they were last compared
@@ -138,10 +138,10 @@ void end_kept();
 // A worker's life between the team's start and its end; `word` is the HotTeam.
 void dock(void* word);
 
-// Once a program has used target regions with nowait: states.h.
+// It is true once a program has used target regions with nowait: states.h.
 extern std::atomic<bool> targets_seen __attribute__((visibility("hidden")));
 
-// For solo.cc.
+// solo.cc needs it.
 void end_teams_at(Region& region);  // that the calling thread keeps there; it is around them
 void begin_loop(Position& position, const LoopCall& loop, GompFunction function);
 

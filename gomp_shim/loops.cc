@@ -14,7 +14,8 @@ namespace {
 // Can no call in a loop of ours be meant for another one? Relaxed: a thread in an unseen region has heard of it there.
 inline bool loops_are_ours() { return !smelt_openmp_several && !unseen_region_noted(); }
 
-// In a loop of ours, and not in a region inside that began behind our back, nor called for another runtime?
+// Is the thread in a loop of ours, and not in a region inside that began behind our back, nor called for another
+// runtime?
 inline bool in_dynamic(const Position& position, const void* caller) {
   if (!position.in_loop) return false;
   if (loops_are_ours()) [[likely]]
@@ -55,7 +56,7 @@ struct Schedule {
         chunk((kind == kScheduleDynamic || guided) && chunk > 0 ? static_cast<uint64_t>(chunk) : 0) {}
 };
 
-// What schedule(runtime) means.
+// Returns what schedule(runtime) means.
 Schedule runtime_schedule() {
   int kind = kScheduleStatic, chunk = 0;
   if (options().dynamic_loops) REAL(omp_get_schedule)(&kind, &chunk);

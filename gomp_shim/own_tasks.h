@@ -53,8 +53,8 @@
 // ours.
 //
 // The end of a region that libgomp joins is a barrier of ours before that, so that those who come early help: in a
-// master's first regions, and where tasks were made before (expects_tasks()). Else the threads that have made tasks run
-// them.
+// master's first regions, and where tasks were made before (expects_tasks()). In other regions the threads that have
+// made tasks run them.
 //
 // More threads than CPUs: a thread with nothing to do sleeps after 60 polls, because another one may be waiting for its
 // CPU.
@@ -89,8 +89,8 @@ void mark_for_libgomp(Position& position);
 // ours, and have run.
 bool end_episode(Position& position);
 
-// Does the calling thread run the body of an explicit task, and not the region's own? Of libgomp's tasks we need not
-// know: they are marked.
+// Does the calling thread run the body of an explicit task, and not the region's own? We need not know of libgomp's
+// tasks: they are marked.
 bool is_explicit(const Position& position);
 
 // Must the calling thread's tasks be looked at till its next barrier, since they may be ours or concern what is ours?
@@ -105,7 +105,7 @@ void note_settings(Position& position);
 
 void free_tasks(Region& region);
 
-// In the child of a fork: tasks of before are not run.
+// The child of a fork calls it: tasks of before are not run.
 void forget_tasks(Region& region);
 
 }  // namespace smelt::gomp

@@ -54,7 +54,7 @@ unsigned GOMP_parallel_reductions(GompFunction function, void* data, unsigned th
 }
 
 void GOMP_parallel_sections(GompFunction function, void* data, unsigned threads, unsigned count, unsigned flags) {
-  // As libgomp sets them up.
+  // libgomp sets sections up so.
   const LoopCall sections{1, static_cast<long>(count) + 1, 1, kScheduleDynamic, 1, false, true};
   parallel({function, data, threads, flags, &sections, nullptr}, [](const RegionCall& c, GompFunction f, void* d) {
     FOR_REGION(GOMP_parallel_sections)(f, d, c.threads, static_cast<unsigned>(c.loop->end - 1), c.flags);

@@ -20,7 +20,7 @@ HotTeam* first = nullptr;  // of all teams that their masters keep; guarded by t
 std::atomic<uint32_t> threads_kept{0};  // in the teams of that list
 std::atomic<int64_t> sent_at{0};        // when some were last sent home; 0: never
 
-// Under the lock.
+// The caller holds the lock.
 void unlink(HotTeam& hot) {
   HotTeam** link = &first;
   while (*link && *link != &hot) link = &(*link)->next_kept;

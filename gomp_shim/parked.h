@@ -48,8 +48,8 @@ bool send_parked_home();
 void resolve_thread_calls();
 int set_specific(pthread_key_t key, const void* value);
 
-// In the child of a fork, in which there are no teams. The lock is not held around fork: a handler of the program's may
-// pause the runtime there, and workers that go home end teams of theirs.
+// The child of a fork calls it, in which there are no teams. The lock is not held around fork: a handler of the
+// program's may pause the runtime there, and workers that go home end teams of theirs.
 void forget_parked();
 
 }  // namespace smelt::gomp

@@ -26,7 +26,8 @@ namespace {
 constexpr int kNoTool = -2;
 
 // The version nodes of the libgomps whose work-sharing was checked against the replacements made here. Those of GCC 4.9
-// to 16 are released: no name comes to them any more. In one piece, for the loader would have to fill in pointers.
+// to 16 are released: no name comes to them any more. They are in one piece, because the loader would have to fill in
+// pointers.
 constexpr char kReleasedNodes[] =
     "GOMP_1.0\0GOMP_2.0\0GOMP_3.0\0GOMP_4.0\0GOMP_4.0.1\0GOMP_4.5\0GOMP_5.0\0GOMP_5.0.1\0GOMP_5.1\0GOMP_5.1.1\0"
     "GOMP_5.1.2\0GOMP_5.1.3\0GOMP_6.0\0GOMP_6.0.1\0"
@@ -79,9 +80,9 @@ bool note_export(const char* name, const char* node) {
   return true;
 }
 
-// Of a libgomp that is newer than GCC 16's, by its nodes. A new entry point may mean a new protocol between those that
-// are taken; and the barrier behind tasks is libgomp's because all that makes tasks is known by name. Where no name is
-// new, barriers are taken: they rely on the names alone. All else relies on how libgomp keeps its state.
+// This libgomp is newer than GCC 16's, by its nodes. A new entry point may mean a new protocol between those that are
+// taken; and the barrier behind tasks is libgomp's because all that makes tasks is known by name. Where no name is new,
+// barriers are taken: they rely on the names alone. All else relies on how libgomp keeps its state.
 const char* why_not_newer(const void* entry) {
   static char why[160];
   if (!library_version()[0]) return "this libgomp has no version nodes";
@@ -134,15 +135,15 @@ const char* why_not(void* libgomp) {
   return knows_versions(entry, {counts, is_released}) ? nullptr : why_not_newer(entry);
 }
 
-// In place of a missing function. A program can come to it because of us: it refers to a function weakly, to use it if
-// there is an OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. If the reference is not weak, the loader
-// would have ended the program here.
+// It stands in place of a missing function. A program can come to it because of us: it refers to a function weakly, to
+// use it if there is an OpenMP runtime (`if (omp_set_num_threads) ...`), and finds ours. If the reference is not weak,
+// the loader would have ended the program here.
 int do_nothing() { return 0; }  // the settings return nothing, omp_pause_resource that nothing went wrong
 unsigned run_alone(GompFunction function, void* data) {
   function(data);
   return 1;  // thread, as GOMP_parallel_reductions wants to be told
 }
-// Of omp_target_*_async, by which a program may ask whether its libgomp is new enough.
+// These stand for omp_target_*_async, by which a program may ask whether its libgomp is new enough.
 int copy_nothing() { return EINVAL; }
 void* fill_nothing() { return nullptr; }
 

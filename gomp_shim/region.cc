@@ -86,7 +86,7 @@ Region* new_region() {
   return region;
 }
 
-// Is the region to have one thread, whatever it asks for? Inside others, where no further level may be active.
+// Is the region to have one thread, whatever it asks for? It is inside others, where no further level may be active.
 bool is_of_one(const Region& region, uint32_t request) {
   return request == 1 || (region.nested && REAL(omp_get_active_level)() >= REAL(omp_get_max_active_levels)());
 }
@@ -214,8 +214,8 @@ void run_told(Region& region, size_t index, const RegionCall& call, uint32_t req
   real(call, call.function, call.data);
 }
 
-// Runs a region of which no hot team is in the way. Not inlined, nor is the one above: regions of one thread would pay
-// for their frames.
+// Runs a region of which no hot team is in the way. It is not inlined, nor is the one above: regions of one thread
+// would pay for their frames.
 [[gnu::noinline]] void run_cold(Region& region, const RegionCall& call, uint32_t request, RealEntry real) {
   const Crossing crossing(Transition::kRunStock);
   const PoolWord pool(region.entered == 1 && !region.nested);

@@ -83,7 +83,7 @@ inline const Block& block_of(void* word) { return *static_cast<const Block*>(add
 // Was one changed inside the region? kNoting: Region::inherited is about to be known.
 enum Settings : uint32_t { kUnchanged, kNoting, kChanged };
 
-// A team of one thread, kept for the next region of one (solo.h). Its thread's alone.
+// A team of one thread, kept for the next region of one (solo.h). Only its thread uses it.
 struct Solo {
   KeptState state;
   Icvs icvs;
@@ -99,7 +99,7 @@ struct Solo {
 
 inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
-// The habits of a thread that opens regions. The master's alone.
+// The habits of a thread that opens regions. Only the master uses it.
 struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   Region* one = nullptr;         // for regions of one thread in the same place: its `solo` serves them
@@ -113,7 +113,7 @@ struct Habits {
 };
 
 struct Region : RegionRecord, Habits {
-  // The master's, too. For the next one: its hot team, once there was one (hot_team.h).
+  // Only the master uses it, too. It is kept for the next region: its hot team, once there was one (hot_team.h).
   HotTeam* hot;
   Solo solo;  // of another Region's `one`
 
@@ -158,7 +158,7 @@ inline bool served(Position& position, const void* caller) {
 
 inline Region* next_region_inside() { return smelt_gomp_next_region ? *smelt_gomp_next_region : nullptr; }
 
-// For hot_team.cc.
+// hot_team.cc needs it.
 Region* new_record(bool nested);                            // nullptr: no memory
 void visit_regions(Region* first, void (*visit)(Region&));  // that one and all inside, innermost first
 void expect_new_pool();                                     // of this thread: libgomp's next region makes its threads

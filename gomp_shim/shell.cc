@@ -47,7 +47,7 @@ bool has_shell() {
   Shell inside = around;
   run_undeferred(tell_shell, &inside);
   const auto here = reinterpret_cast<Shell>(__builtin_frame_address(0));
-  // On this stack, not far above us.
+  // Is it on this stack, not far above us?
   smelt_gomp_own.has_shell = shell() == around && inside < here && here - inside < 1 << 16;
   return smelt_gomp_own.has_shell;
 }

@@ -25,7 +25,7 @@ inline Shell shell() {
   return *reinterpret_cast<Word*>(static_cast<char*>(__builtin_thread_pointer()) + shell_distance);
 }
 
-// Once, while resolving: which word it is. False: it does not show.
+// Finds out once, while resolving, which word it is. False: it does not show.
 bool find_shell();
 
 // Is it so for the calling thread, too?

@@ -70,11 +70,11 @@ bool fits(Solo& solo, const Region& region, const Position& around) {
     return solo.settings == smelt_gomp_own.settings && solo.around == around.region && solo.level == around.level + 1 &&
            solo.state.is_around_in_region();
   if (!solo.state.is_around()) return false;
-  // Not all settings are among Icvs; libgomp's state of the serial part, just compared, tells the others.
+  // Icvs lacks some settings; libgomp's state of the serial part, just compared, tells those.
   return solo.settings == smelt_gomp_own.settings || renew(solo);
 }
 
-// Makes a team if that is worth it. Not inlined: the regions after it would pay for its registers.
+// Makes a team if that is worth it. It is not inlined: the regions after it would pay for its registers.
 [[gnu::noinline]] bool start_solo(Region& region, const RegionCall& call, const Position& around) {
   const uint32_t wanted = region.one ? region.one->regions_before_hot : typical(ThresholdId::kHotAfter);
   if (++region.ones <= wanted || why_not_swapped(region, call.flags)) return false;

@@ -1,4 +1,4 @@
-// Where a thread is, and what libgomp believes about it. The shim has one owner of that: this file.
+// This file says where a thread is, and what libgomp believes about it. The shim has one owner of that: this file.
 //
 // libgomp knows of a thread its team, number, level, work share and task: one range of words in its thread-local block
 // (thread_state.h). A team that we keep between regions (hot_team.h, solo.h) works because its master has two such
@@ -80,7 +80,7 @@ struct Icvs {
 };
 Icvs icvs_now();  // the calling task's
 void set_icvs(const Icvs& icvs);
-// Do regions inherit all of them as they are? Not with a list in OMP_NUM_THREADS, whose entries are by level.
+// Do regions inherit all of them as they are? They do not with a list in OMP_NUM_THREADS, whose entries are by level.
 extern bool regions_inherit;
 
 enum class State : uint8_t {

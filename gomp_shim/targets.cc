@@ -17,8 +17,8 @@ void end_teams() {
   cool("something begins that cannot bear parked workers");
 }
 
-// What regions inherit is about to change: the long form. A function of its own, so that the short one saves no
-// registers.
+// The settings that regions inherit are about to change: the long form. A function of its own, so that the short one
+// saves no registers.
 [[gnu::noinline, gnu::cold]] void* note_rare(void** slot, const void* caller) {
   if (!active()) return meant(*slot, caller);
   ThreadsOwn& own = smelt_gomp_own;
@@ -43,7 +43,7 @@ void end_teams() {
 
 constexpr unsigned kNowait = 1;  // GOMP_TARGET_FLAG_NOWAIT
 
-// Before a target region.
+// It is called before a target region.
 inline void leave_hot_team() {
   if (smelt_gomp_hot) cool("a target region");
 }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
 
-// Of flags that change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
+// These flags change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
 unsigned plain_flags = kUntied | kMergeable;
 bool is_plain(unsigned flags) { return (flags & ~plain_flags) == 0; }
 
@@ -33,7 +33,7 @@ inline void copy_arguments(void* to, const void* from, long size) {
     std::memcpy(to, from, static_cast<size_t>(size));
 }
 
-// By the compiler's function, for arguments that have constructors.
+// The compiler's function makes copies of arguments that have constructors.
 inline void construct_arguments(void* to, const TaskCall& call) {
   call.copy(to, call.data);
   if (call.bounds) std::memcpy(to, call.bounds, 2 * sizeof *call.bounds);
@@ -200,7 +200,7 @@ bool has_enough(const Position& position) {
   return team_of(position)->workers[position.thread].deque.holds(kMostWaiting);
 }
 
-// False: libgomp's. Not inlined: an undeferred task, which needs none of this, would pay for its registers.
+// False: libgomp's. It is not inlined: an undeferred task, which needs none of this, would pay for its registers.
 [[gnu::noinline]] bool make_own(Position& position, const TaskCall& call, bool deferred, unsigned flags,
                                 void** depend) {
   if (!is_plain(flags & ~(kFinal | kDepend)) || is_changed(position)) return false;
@@ -247,7 +247,8 @@ bool has_enough(const Position& position) {
   return true;
 }
 
-// The block of the next task: whoever ran the last task there has its lines, and nobody waits for them now.
+// Fetches the block of the next task: the thread that ran the last task there has its lines, and nobody waits for them
+// now.
 inline void prefetch_block(const Worker& worker) {
   if (!worker.free) return;
   const char* const block = reinterpret_cast<const char*>(worker.free);
@@ -321,7 +322,7 @@ void call_bounded(MakeCall c, const void* caller) {
   call_libgomp(c, caller);
 }
 
-// Where tasks are libgomp's.
+// Passes the call on where tasks are libgomp's.
 void pass_on(const Position& position, const MakeCall& call, const void* caller) {
   if (position.unmarked) smelt_gomp_mark();
   call_libgomp(call, caller);

@@ -1,5 +1,5 @@
 // Making tasks and taskgroups as GOMP_task and GOMP_taskgroup_start do, for other entry points: task_entries.cc,
-// task_waits.cc. And what these two ask each other.
+// task_waits.cc. It also has what these two ask each other.
 #pragma once
 
 #include "hot_team.h"
@@ -35,7 +35,7 @@ bool makes_own(Position& position, const void* caller);
 
 void make_task(const MakeCall& call, const void* caller);
 
-// Where makes_own() is true.
+// It may be called where makes_own() is true.
 void start_group(Position& position);
 void end_group(Position& position);
 

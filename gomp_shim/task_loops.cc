@@ -27,7 +27,7 @@
 namespace smelt::gomp {
 namespace {
 
-// Of GOMP_taskloop's flags; the others are GOMP_task's.
+// These are GOMP_taskloop's flags; the others are GOMP_task's.
 constexpr unsigned kUp = 256, kGrainsize = 512, kNogroup = 2048, kReduction = 4096, kStrict = 16384;
 
 // How many tasks, and iterations of each: the first `larger` have one more, and the last what is left.
@@ -64,7 +64,7 @@ struct Loop {
   }
 };
 
-// What a thread has of a loop. The arguments of its tasks, which begin with the bounds of each, lie behind.
+// The range that a thread has of a loop. The arguments of its tasks, which begin with the bounds of each, lie behind.
 struct Range {
   Loop loop;
   GompUll next, end;  // tasks

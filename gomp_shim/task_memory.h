@@ -31,7 +31,8 @@ struct alignas(64) Task {
   Group* member_of;
   gomp::Shell shell;     // while running
   uint64_t made, ended;  // children; the runner's
-  // kRunning, + kHold for each child's memory that needs ours, - children that ended elsewhere. Once over: those open.
+  // kRunning, + kHold for each child's memory that needs ours, - children that ended elsewhere. Once it is over, this
+  // counts those open.
   std::atomic<int64_t> others;
   void (*function)(void*);
   void* data;
@@ -74,7 +75,7 @@ enum Sleep : uint32_t { kAwake, kForItsOwn, kForAnything };  // by the tasks tha
 
 struct alignas(kLineBytes) Worker {
   Deque<Task, 2 * kMostWaiting> deque;
-  // The owner's.
+  // Only the owner uses it.
   Task implicit;
   Task* free;
   Chunk* chunks;
@@ -97,7 +98,7 @@ static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), 
               offsetof(decltype(Worker::deque), seen) == 8 && offsetof(decltype(Worker::deque), top) == 128 &&
               kMostWaiting == 64);
 
-// Of all teams of a Region.
+// All teams of a Region share one.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
   std::atomic<uint32_t> most;    // threads of the largest team so far

@@ -93,7 +93,7 @@ void end_adopted(TaskTeam& team, Position& position) {
   end_task(team, task, position.thread);
 }
 
-// Inside libgomp's undeferred task.
+// It runs inside libgomp's undeferred task.
 void run_body(void* argument) {
   auto* const task = static_cast<Task*>(argument);
   task->shell = shell();

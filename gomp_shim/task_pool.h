@@ -50,11 +50,11 @@ inline void offer_task(TaskTeam& team, Worker& worker, Task* task) {
   }
 }
 
-// May the stubs run undeferred tasks unseen? Not inside one that is adopted, for then we could not tell the next one
-// from it, and not in a group, for those that make libgomp's tasks are to end with them.
+// May the stubs run undeferred tasks unseen? They may not inside one that is adopted, because we could not tell the
+// next one from it then, nor in a group, because those that make libgomp's tasks are to end with them.
 inline void note_unseen(Position& position) { position.unseen = !position.task->adopted && !position.task->group; }
 
-// Ends what is over of undeferred tasks. Is the body that the calling thread runs that of position.task? Else it is
+// Ends what is over of undeferred tasks. Is the body that the calling thread runs that of position.task? If not, it is
 // that of an undeferred task inside it, or of none of this region's.
 bool settle_adopted(Position& position);
 inline bool settle(Position& position) {

@@ -36,7 +36,7 @@ struct Copy {
 
 const uintptr_t* next_of(const uintptr_t* array) { return reinterpret_cast<const uintptr_t*>(array[kNext]); }
 
-// Within one array of a construct. `original` is 0 where the address is inside a variable.
+// Both lie within one array of a construct. `original` is 0 where the address is inside a variable.
 bool find_in(const uintptr_t* array, uintptr_t address, const Position& position, Copy& copy) {
   const uintptr_t bytes = array[kBytes], mine = array[kCopies] + position.thread * bytes;
   const uintptr_t* const end = array + kFirst + kWords * array[kVariables];
@@ -60,7 +60,7 @@ bool find_in(const Group& group, uintptr_t address, const Position& position, Co
   return false;
 }
 
-// Of the region's groups with reductions; a thread waits for another that is looking, and they are few.
+// It holds the region's groups with reductions; a thread waits for another that is looking, and they are few.
 class Reducing {
  public:
   explicit Reducing(TaskTeam& team) : team_(team) {
@@ -149,7 +149,7 @@ void GOMP_task_reduction_remap(size_t count, size_t originals, void** addresses)
       if (wants_original) addresses[count + i] = reinterpret_cast<void*>(copy.original);
       continue;
     }
-    // Of a reduction that is libgomp's: of the region itself, or of a loop.
+    // The reduction is libgomp's: of the region itself, or of a loop.
     void* one[] = {addresses[i], nullptr};
     REAL(GOMP_task_reduction_remap)(1, wants_original, one);
     addresses[i] = one[0];

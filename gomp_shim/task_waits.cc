@@ -159,7 +159,7 @@ void GOMP_workshare_task_reduction_unregister(bool cancelled) {
   STOCK(GOMP_workshare_task_reduction_unregister)(cancelled);
 }
 
-// Of a program built for tools (-fopenmp-ompt): without task reductions, nothing begins.
+// A program built for tools (-fopenmp-ompt) calls it: without task reductions, nothing begins.
 void GOMP_scope_start_with_end(uintptr_t* reductions) {
   if (reductions) smelt_gomp_leave();
   STOCK(GOMP_scope_start_with_end)(reductions);

@@ -9,6 +9,6 @@ extern "C" {
 // The slow way of the stubs: resolves libgomp if need be and marks the calling thread's next barrier.
 void smelt_gomp_mark(void) __attribute__((visibility("hidden")));
 
-// Before constructs whose tasks are libgomp's though others may be ours (own_tasks.h).
+// It is called before constructs whose tasks are libgomp's though others may be ours (own_tasks.h).
 void smelt_gomp_leave(void) __attribute__((visibility("hidden")));
 }

@@ -69,7 +69,7 @@ constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
 // With more threads than CPUs there is no better place. A new thread waits in libgomp for its maker.
 [[gnu::noinline, gnu::cold]] int settle(pthread_t thread) { return headcount.crowded() ? 0 : begin_elsewhere(thread); }
 
-// Whoever cannot bear the call has said so (docs/start.md); nothing else of the settings is looked at here.
+// A program that cannot bear the call has said so (docs/start.md); nothing else of the settings is looked at here.
 [[gnu::noinline, gnu::cold]] void before_first_thread() {
   const auto is = [](const char* name, const char* value) {
     const char* const setting = environment(name);

@@ -5,7 +5,7 @@
 // storage, whose address and size dl_iterate_phdr tells. And a comparison of the block before and after shows the words
 // that a parallel region changes in it: from the first to the last changed word is the state of the team, `range` here.
 // Writing that range back makes the thread again what it was: a thread in the serial part, or the master inside a
-// region. When that is done, and what may then be relied on, is in states.h. Here is how.
+// region. states.h says when that is done, and what may then be relied on. Here is how.
 //
 // The words outside the range (thread pool, place, OpenACC's pointer) are never written. A change there between two
 // regions is noticed (same_as) and taken as "something has happened that we do not know".

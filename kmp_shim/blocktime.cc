@@ -20,15 +20,15 @@ constexpr int64_t kAwake = 200'000'000;  // libomp's own KMP_BLOCKTIME
 
 std::atomic<int> last_set{-1};  // by the program, in a serial part; relaxed: a number
 
-// In libomp's unit: newer ones have microseconds, where the variable has.
+// The time is in libomp's unit: newer ones have microseconds, where the variable has.
 void note_blocktime(int time) {
   const char* const setting = environment("KMP_BLOCKTIME");
   const int64_t unit = setting && strcasestr(setting, "us") ? 1000 : 1'000'000;
   asked_spin_ns.store(time == INT_MAX ? kSpinForever : std::max(time, 0) * unit, std::memory_order_relaxed);
 }
 
-// Teams that are made from now on wait by it, and the one that is hot is made anew. What is set in a region ends with
-// it.
+// Teams that are made from now on wait by it, and the one that is hot is made anew. A setting made in a region ends
+// with it.
 void set_blocktime(int time) {
   end_hot("a setting is changed");
   spoil_hot();

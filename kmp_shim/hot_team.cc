@@ -51,7 +51,7 @@ void say_hot(uint8_t now) {
     open_shortcuts();
 }
 
-// In ForkMessage::extra: how many arguments, and the control words.
+// ForkMessage::extra holds how many arguments there are, and the control words.
 const void* packed(int32_t argc, uint32_t control) {
   return reinterpret_cast<const void*>(uint64_t{control} << 32 | static_cast<uint32_t>(argc));
 }
@@ -305,7 +305,7 @@ inline const char* misfit(const RegionCall& call, uint32_t request, int threads)
 bool run_hot(const RegionCall& call) {
   uint32_t& pushed = smelt_kmp_handed_on.pushed;
   if (REAL(omp_get_level)() != 0) [[unlikely]] {
-    // In a region of one, or in one of those that are inside that.
+    // The thread is in a region of one, or in one of those that are inside that.
     if (pushed) REAL(__kmpc_push_num_threads)(call.where, stand_in.gtid(), static_cast<int32_t>(pushed));
     pushed = 0;
     return false;
@@ -315,7 +315,7 @@ bool run_hot(const RegionCall& call) {
   if (request == 1) [[unlikely]] {
     pushed = 0;
     count(hot.region->counters.regions);
-    // As the stand-in. The compiler's function gets the own number, as it does from an `if` clause.
+    // The thread is the stand-in here. The compiler's function gets the own number, as it does from an `if` clause.
     run_alone(call, stand_in.gtid(), hot.own);
     return true;
   }
@@ -348,7 +348,7 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
   if (why || !start(region, request)) {
     if (!why) {
       why = "libomp gives it another size, or its settings cannot be copied";
-      // What the program has announced may have been used up.
+      // The program's announcement may have been used up.
       REAL(__kmpc_push_num_threads)(call.where, hot.own, static_cast<int32_t>(request));
     }
     note_not_hot(why);
@@ -464,7 +464,7 @@ namespace {
 
 using namespace smelt::kmp;
 
-// For the stubs.
+// The stubs call these.
 extern "C" {
 
 [[gnu::visibility("hidden")]] void smelt_kmp_before_setting() {

@@ -55,7 +55,7 @@ static_assert(offsetof(League, at_work) == 8 && sizeof(std::atomic<bool>) == 1);
 
 extern "C" {
 extern constinit smelt::kmp::League smelt_kmp_league __attribute__((visibility("hidden")));
-// 1: some thread has a hot team, parked or at work. For the stubs.
+// 1: some thread has a hot team, parked or at work. The stubs call these.
 extern uint8_t smelt_kmp_hot __attribute__((visibility("hidden")));
 // 1: a task was made that goes on in the background even in a serial part: on the target, or till an event.
 extern uint8_t smelt_kmp_background __attribute__((visibility("hidden")));
@@ -103,7 +103,7 @@ void end_hot(const char* why);
 // The runtime is about to be paused: it is to find no team of ours, and, where it is to forget all, no thread.
 void before_pause(intptr_t kind);
 
-// Of a thread whose team is parked: it is itself to libomp, inside the region, and again the stand-in.
+// A thread whose team is parked calls these: it is itself to libomp, inside the region, and again the stand-in.
 void wear_own();
 void wear_stand_in();
 
@@ -134,7 +134,7 @@ void spoil_hot();
 // OpenMP), and its workers go on using what the region's threads share.
 bool end_hot_with_thread();
 
-// In a child after fork: the workers are gone.
+// A child calls it after fork: the workers are gone.
 void forget_hot();
 
 }  // namespace smelt::kmp

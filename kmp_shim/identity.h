@@ -1,19 +1,19 @@
-// Who the calling thread is to libomp.
+// This file says which thread the calling one is to libomp.
 //
 // libomp knows a thread by a number, its gtid. The calling thread's lies in libomp's thread-local storage (16 bytes in
 // libomp 13 to 23, of which 4 are initialised: the number), and all else that libomp knows of a thread is found by it.
 // The master of a hot team (hot_team.h) must be inside a region to libomp while it runs one, and in the serial part
 // between two. So it has two numbers: its own, which is the region's, and that of a stand-in, a thread of ours that has
 // registered itself with libomp as any thread in a serial part does, and sleeps. Between regions the master's
-// thread-local storage holds a copy of the stand-in's. Whatever libomp finds by the calling thread (all omp_ functions,
-// whoever calls them and however they were found) is then answered as in a serial part, because it is one.
+// thread-local storage holds a copy of the stand-in's. All that libomp finds by the calling thread (all omp_ functions,
+// in whatever way a caller found them) is then answered as in a serial part, because it is one.
 //
 // Programs have the number, too: compilers ask for it at a function's beginning (__kmpc_global_thread_num) and hand it
 // to all further calls. They are told the own one always; the entry points to which it would be the wrong one are taken
 // (OF_THREAD in symbols.def), and go on with the stand-in's.
 //
-// What goes by the own number in both parts: threadprivate values, simple locks and critical sections (whoever holds
-// one across a region's begin holds it inside), allocators' memory.
+// These go by the own number in both parts: threadprivate values, simple locks and critical sections (a thread that
+// holds one across a region's begin holds it inside), allocators' memory.
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +24,7 @@
 
 namespace smelt::kmp {
 
-// Where a call of ours is in the program's source.
+// It says where a call of ours is in the program's source.
 inline KmpIdent nowhere{0, kIdentKmpc, 0, 0, ";unknown;unknown;0;0;;"};
 
 // The calling thread's two numbers while it is in the serial part beside its parked team; else -1.
@@ -45,7 +45,7 @@ inline KmpThread known_as(KmpThread gtid) {
   return gtid == identity.own ? identity.serial : gtid;
 }
 
-// And the other way round.
+// The next one goes the other way round.
 inline KmpThread owner_of(KmpThread gtid) {
   const Identity& identity = smelt_kmp_identity;
   return gtid == identity.serial ? identity.own : gtid;

@@ -19,7 +19,7 @@ inline constexpr int32_t kScheduleDynamic = 35, kScheduleGuided = 36, kScheduleA
 inline constexpr int32_t kScheduleMonotonic = 1 << 29, kScheduleNonmonotonic = 1 << 30;
 inline constexpr int32_t kIdentKmpc = 0x02;
 inline constexpr int32_t kIdentAtomicReduce = 0x10;  // the compiler has made code with atomics for this reduction
-// Of a task's flags: a proxy for something elsewhere, detachable, for a hidden helper thread.
+// These flags of a task mean: a proxy for something elsewhere, detachable, for a hidden helper thread.
 inline constexpr int32_t kTaskInBackground = 0x10 | 0x40 | 0x80;
 using KmpCombine = void (*)(void* into, void* from);
 using KmpCriticalName = int32_t[8];
@@ -44,7 +44,7 @@ uint64_t __kmpc_get_parent_taskid(void);
 void* __kmpc_threadprivate(KmpIdent*, KmpThread, void* data, size_t bytes);
 void* __kmpc_threadprivate_cached(KmpIdent*, KmpThread, void* data, size_t bytes, void*** cache);
 
-// Of the ABI that GCC had before 4.9: `function` runs in all threads of a team but its master, which comes back.
+// The ABI that GCC had before 4.9 has these: `function` runs in all threads of a team but its master, which comes back.
 void GOMP_parallel_start(void (*function)(void*), void* data, unsigned threads);
 void GOMP_parallel_end(void);
 

@@ -34,7 +34,7 @@ namespace {
 // libomp deals a guided loop in chunks of half a thread's share of what is left.
 constexpr uint32_t kGuidedParts = 2;
 
-// From `lower` to `upper`, both inclusive. Without a chunk it is not taken.
+// The loop goes from `lower` to `upper`, both inclusive. Without a chunk it is not taken.
 template <typename Number>
 inline DynamicLoop loop_of(int32_t schedule, Number lower, Number upper, int64_t step, int64_t chunk) {
   const int32_t kind = schedule & ~(kScheduleMonotonic | kScheduleNonmonotonic);
@@ -73,7 +73,8 @@ inline bool begin(Position& at, const DynamicLoop& loop, int64_t step) {
   return begun;
 }
 
-// In a loop of ours, and not in a region inside that began out of our sight, nor called for another runtime?
+// Is the thread in a loop of ours, and not in a region inside that began out of our sight, nor called for another
+// runtime?
 inline bool in_ours(const Position& at, const void* caller) {
   return at.in_loop && !(smelt_openmp_several && !is_ours(caller)) && REAL(omp_get_level)() == at.level;
 }

@@ -85,7 +85,7 @@ bool notes_no_ends() {
   return !environment("INTEL_LIBITTNOTIFY64") && !environment("INTEL_LIBITTNOTIFY32") && OwnBlock{}.find();
 }
 
-// In place of a missing function: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
+// It stands in place of a missing function: a weak reference of the program found ours (`if (__kmpc_barrier) ...`).
 int do_nothing() { return 0; }
 
 pthread_once_t late = PTHREAD_ONCE_INIT;

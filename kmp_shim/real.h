@@ -6,7 +6,7 @@
 #include "openmp/symbols.h"
 
 extern "C" {
-// In the order of symbols.def, the first at smelt_real.
+// They are in the order of symbols.def, the first at smelt_real.
 #define SYMBOL(name) extern void* smelt_real_##name __attribute__((visibility("hidden")));
 #include "symbols.def"
 }

@@ -196,8 +196,8 @@ void describe(Region& region, Block& block, KmpMicrotask function, uint32_t requ
 bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
   return note.function == function && note.request == request && note.generation == region.generation &&
          knows_headcount(region) && !due(region.entered) && (!region.nested || region.counted == block.size - 1) &&
-         // Of the outermost, too: it may have been inside one of one thread last time. A position that is taken by that
-         // level would be taken inside a region that we do not serve.
+         // The outermost is asked, too: it may have been inside one of one thread last time. A position that is taken
+         // by that level would be taken inside a region that we do not serve.
          REAL(omp_get_level)() == block.level - 1;
 }
 
@@ -254,7 +254,7 @@ void note_request(Region& region, uint32_t request) {
 // Region of its own.
 bool inside_handed_on() { return REAL(omp_get_num_threads)() > 1; }
 
-// What was handed on last is told from now on, for a while.
+// Tells from now on, for a while, what was handed on last.
 void take_back() {
   HandedOn& here = smelt_kmp_handed_on;
   const size_t index = block_of(here.last);
@@ -424,7 +424,7 @@ const char* start_regions() {
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   start_thread_calls();
   start_blocktime();
-  // Before libomp makes the first thread. (What else preloads gomp_shim has it done there.)
+  // This must be said before libomp makes the first thread. (What else preloads gomp_shim has it done there.)
   if (os::is_single_threaded() && std::strcmp(options().wait, "sleep") != 0) os::register_process_barrier();
   return nullptr;
 }

@@ -73,7 +73,7 @@ inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program reme
 
 inline size_t block_of(KmpMicrotask function) { return reinterpret_cast<uintptr_t>(function) / 16 % kBlocks; }
 
-// Knowledge of a thread that opens regions. The master's alone.
+// Knowledge of a thread that opens regions. Only the master uses it.
 struct Habits {
   Region* deeper = nullptr;      // for a region that the master opens inside this one
   uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
@@ -83,7 +83,7 @@ struct Habits {
 };
 
 struct Region : RegionRecord, Habits {
-  // The master's, too.
+  // Only the master uses it, too.
   Note notes[kBlocks];  // by the same index as `blocks`; of `generation`
 
   // The tree of the team's reductions (reductions.cc), for the episodes from `reduces_from` on; 0: there is none yet.

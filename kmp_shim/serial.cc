@@ -11,8 +11,8 @@ SHORTCUT(__kmpc_global_thread_num);
 
 namespace {
 
-// A nest lock's owner is a thread by its number, and whoever holds one across a region's begin has it inside: it is
-// taken by the master's own number in the serial part, too. Nothing else is looked up meanwhile.
+// A nest lock's owner is a thread by its number, and a thread that holds one across a region's begin has it inside: it
+// is taken by the master's own number in the serial part, too. Nothing else is looked up meanwhile.
 class AsMyself {
  public:
   AsMyself() { wear_own(); }

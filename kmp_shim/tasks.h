@@ -5,7 +5,8 @@
 
 namespace smelt::kmp {
 
-// The slow way: marks the calling thread's next barrier. In marking.cc, which the tests' negative control replaces.
+// The slow way: marks the calling thread's next barrier. It lies in marking.cc, which the tests' negative control
+// replaces.
 void mark_next_barrier();
 
 inline void before_task() {

@@ -1,4 +1,4 @@
-// What libomp asks of the C library: new threads, and to yield.
+// libomp asks this of the C library: new threads, and to yield.
 //
 // A new thread of libomp's does not begin on its maker's CPU (openmp/new_thread.h).
 // Unlike libgomp's, it sets its mask before it waits for its maker: with threads that are bound, to its place, and else

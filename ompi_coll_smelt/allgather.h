@@ -16,7 +16,7 @@ static inline size_t coll_smelt_prepare_allgather(const coll_smelt_module *modul
   return coll_smelt_allgather_bytes(call);
 }
 
-/* Where the data of that rank go. */
+/* The place where the data of that rank go. */
 static inline char *coll_smelt_allgather_block(const coll_smelt_call *call, int rank) {
   return coll_smelt_block(call->receive, call->count, call->type, rank);
 }

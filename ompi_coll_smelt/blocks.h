@@ -8,7 +8,7 @@
 static inline size_t coll_smelt_block_bytes(const coll_smelt_call *call, const struct ompi_datatype_t *type, int rank) {
   return type->super.size * coll_smelt_count_of(call->counts, rank);
 }
-/* Of all together, and of the longest. */
+/* The lengths of all together, and of the longest. */
 static inline size_t coll_smelt_longest_block(const coll_smelt_call *call, const struct ompi_datatype_t *type, int n) {
   size_t longest = 0;
   for (int i = 0; i < n; ++i) {
@@ -18,7 +18,7 @@ static inline size_t coll_smelt_longest_block(const coll_smelt_call *call, const
   return longest;
 }
 
-/* Where that rank's block begins in the program's own row. */
+/* The place of that rank's block in the program's own row. */
 static inline char *coll_smelt_place(const coll_smelt_call *call, const void *row, const struct ompi_datatype_t *type,
                                      int rank) {
   return (char *)row + (type->super.ub - type->super.lb) * coll_smelt_place_of(call->places, rank);

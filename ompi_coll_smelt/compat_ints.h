@@ -5,7 +5,7 @@
 
 typedef int coll_smelt_length;
 
-/* Of each block: its count, and its place in elements, or bytes, or those of MPI_Neighbor_alltoallw. */
+/* Each block has a count, and a place in elements, or bytes, or those of MPI_Neighbor_alltoallw. */
 typedef const int *coll_smelt_counts;
 typedef const int *coll_smelt_places;
 typedef const MPI_Aint *coll_smelt_far_places;

@@ -34,7 +34,7 @@ static inline void coll_smelt_increment(coll_smelt_counter *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-/* As MPI_T performance variables, coll_smelt_bcast_served, _ibcast_served, _bcast_init_served and so on. */
+/* They are MPI_T performance variables, coll_smelt_bcast_served, _ibcast_served, _bcast_init_served and so on. */
 void coll_smelt_register_counters(const mca_base_component_t *component);
 
 #endif

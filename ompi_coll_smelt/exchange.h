@@ -80,7 +80,7 @@ static inline bool coll_smelt_exchange_suits(const coll_smelt_module *module, co
          (module->comm->c_topo != NULL && coll_smelt_size(module) <= COLL_SMELT_NEIGHBOURS_AMONG);
 }
 
-/* For a persistent call: the program's arrays are copied, and the types retained. An Open MPI code. */
+/* It serves a persistent call: the program's arrays are copied, and the types retained. An Open MPI code. */
 int coll_smelt_exchange_keep(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exchange *exchange);
 

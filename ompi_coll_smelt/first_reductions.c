@@ -11,8 +11,8 @@
  *
  * Scans and reduce_scatters, which are rarer, are left to the component below in the first case only.
  *
- * Not even of two ranks may a floating-point sum be left to the component below. Of two NaNs the processor keeps the
- * first, so a + b and b + a are the same numbers, but not the same bits. Components that exchange operands combine them
+ * A floating-point sum of two ranks may not be left to the component below either. The processor keeps the first of two
+ * NaNs, so a + b and b + a are the same numbers, but not the same bits. Components that exchange operands combine them
  * the other way round on the other rank.
  *
  * All ranks name the same operation, type and count, so all take the same way. */
@@ -29,7 +29,7 @@ static size_t gathered_bytes(const coll_smelt_module *module, const struct ompi_
   return coll_smelt_bytes(type, count) * (size_t)ompi_comm_size(module->comm);
 }
 
-/* Where everybody combines here, and not the component below. */
+/* Does everybody combine here, and not the component below? */
 static bool combines(smelt_collective which) {
   return which == SMELT_COLLECTIVE_REDUCE || which == SMELT_COLLECTIVE_ALLREDUCE;
 }

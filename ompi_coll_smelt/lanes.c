@@ -116,7 +116,7 @@ static int progress(void) {
   return completed;
 }
 
-/* Once for all: Open MPI says that to register and to unregister is expensive. */
+/* It registers once for all, because Open MPI says that to register and to unregister is expensive. */
 static void register_progress(void) {
   if (!atomic_exchange_explicit(&registered, true, memory_order_relaxed)) opal_progress_register(progress);
 }

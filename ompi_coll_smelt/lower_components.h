@@ -8,7 +8,7 @@
 bool coll_smelt_selected_by_name(void);
 /* The components that such a list lacks to serve every communicator, "basic,self"; "": none. */
 const char *coll_smelt_missing_components(void);
-/* To be called once, while the framework opens us: adds them. */
+/* It adds them, and must be called once, while the framework opens us. */
 void coll_smelt_add_lower_components(const mca_base_component_t *component);
 
 #endif

@@ -1,6 +1,6 @@
 /* The group of a module: created at the first persistent request, at the first reduction that cannot do without, or at
- * the first blocking call when patience is over, in the pool or with two of the saved functions; or all ranks step
- * aside for good. offers.c has the other steps of a module's life. */
+ * the first blocking call behind the SMELT_PATIENCE first ones, in the pool or with two of the saved functions; or all
+ * ranks step aside for good. offers.c has the other steps of a module's life. */
 #include "module.h"
 
 #include "ompi/datatype/ompi_datatype.h"
@@ -96,9 +96,9 @@ static smelt_host host_of(coll_smelt_module *module) {
   };
 }
 
-/* Of the job's processes, which are all on this node, by their numbers in the job: made in MPI_Init, when all have
- * begun and nobody does anything else, so that all know of it, or that there is none, whatever their threads do later.
- * There the functions of the component below serve already. */
+/* The pool is that of the job's processes, which are all on this node, by their numbers in the job. It is made in
+ * MPI_Init, when all have begun and nobody does anything else, so that all know of it, or that there is none, whatever
+ * their threads do later. There the functions of the component below serve already. */
 static smelt_pool *pool;
 
 void coll_smelt_pool_begin(coll_smelt_module *module) {

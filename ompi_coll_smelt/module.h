@@ -51,17 +51,18 @@ extern const unsigned char coll_smelt_data_of[SMELT_COLLECTIVES];
 
 /* All that it holds; several times. */
 void coll_smelt_let_go(coll_smelt_module *module);
-/* Of the job's processes, made with MPI_COMM_WORLD's module in MPI_Init; end: where nothing uses it any more. */
+/* The pool of the job's processes is made with MPI_COMM_WORLD's module in MPI_Init, and ended where nothing uses it any
+ * more. */
 void coll_smelt_pool_begin(coll_smelt_module *module);
 void coll_smelt_pool_end(void);
 unsigned coll_smelt_groups_alive(void);
 /* A blocking call's first step. Nonblocking ones that are outstanding are completed. A module without a group creates
- * it, on all ranks in the same call, or none. NULL: the lower functions are to be used, as they are while the module is
- * patient with calls of this collective. */
+ * it, on all ranks in the same call, or none. NULL: the lower functions are to be used, as they are for the
+ * first calls of this collective. */
 smelt_group *coll_smelt_catch_up(coll_smelt_module *module, smelt_collective which);
-/* The group, created now if it has not been; NULL: there is none. Blocking. */
+/* The group, created now if it has not been; NULL: there is none. The call blocks. */
 smelt_group *coll_smelt_group_now(coll_smelt_module *module);
-/* Another one, of the same ranks; NULL: there is none, on all of them. Blocking. Freed by coll_smelt_group_free. */
+/* Another one, of the same ranks; NULL: there is none, on all of them. Blocks. coll_smelt_group_free frees it. */
 smelt_group *coll_smelt_group_apart(coll_smelt_module *module);
 void coll_smelt_group_free(smelt_group *group);
 /* The next blocking call is to ask for the memory of long messages, or has. */

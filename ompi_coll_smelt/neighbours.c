@@ -64,7 +64,7 @@ static int most_blocks(struct ompi_communicator_t *comm) {
   return out > in ? out : in;
 }
 
-/* By rank, otherwise as they were. There are few ranks (COLL_SMELT_NEIGHBOURS_AMONG). */
+/* They are sorted by rank, otherwise as they were. There are few ranks (COLL_SMELT_NEIGHBOURS_AMONG). */
 static coll_smelt_neighbour *sort(const coll_smelt_neighbour *list, int count, int ranks, coll_smelt_neighbour *to) {
   for (int peer = 0; peer < ranks; ++peer)
     for (int k = 0; k < count; ++k)

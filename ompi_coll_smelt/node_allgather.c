@@ -24,7 +24,7 @@ static size_t piece_at(const coll_smelt_crossing *c, int node, int piece) {
   return row_at(c, node) + (size_t)piece * c->piece;
 }
 
-/* Of a row, what belongs to a piece; 0: the row is shorter. */
+/* The part of a row that belongs to a piece; 0: the row is shorter. */
 static size_t piece_of_row(const coll_smelt_crossing *c, int node, int piece) {
   const size_t bytes = row(c, node), at = (size_t)piece * c->piece;
   return bytes <= at ? 0 : bytes - at < c->piece ? bytes - at : c->piece;

@@ -26,7 +26,7 @@ static bool has_gaps(const coll_smelt_call *call) {
   return !ompi_datatype_is_contiguous_memory_layout(call->type, call->count > 1 ? 2 : 1);
 }
 
-/* Where a carrier has the piece's bytes. */
+/* The place where a carrier has the piece's bytes. */
 static char *place_of(coll_smelt_crossing *c, int piece) {
   return has_gaps(c->call) ? coll_smelt_slot_of(c, piece)->mine
                            : (char *)c->call->receive + c->call->type->super.true_lb + at(c, piece);

@@ -32,7 +32,7 @@ static size_t bytes_of(const coll_smelt_nodes *nodes, smelt_collective which, co
   const size_t bytes = coll_smelt_bytes(call->type, call->count);
   return which == SMELT_COLLECTIVE_ALLGATHER ? bytes * (size_t)ompi_comm_size(nodes->comm) : bytes;
 }
-/* Of the operands. */
+/* The size of an operand's element. */
 static size_t element_of(const coll_smelt_call *call) { return call->op ? call->type->super.size : 0; }
 /* The length that is under way at a time: a long message goes in pieces, but for an allgather's. */
 static size_t piece_of(smelt_collective which, const coll_smelt_call *call, size_t bytes) {

@@ -41,7 +41,7 @@ static size_t part_of(const coll_smelt_crossing *c, int piece, int place) {
   return coll_smelt_part_length(elements_of(c, piece), c->rails, place);
 }
 static size_t own_part(const coll_smelt_crossing *c, int piece) { return part_of(c, piece, c->nodes->mine.place); }
-/* Where that part begins in the whole message, in bytes. */
+/* The place where that part begins in the whole message, in bytes. */
 static size_t offset_of(const coll_smelt_crossing *c, int piece, int place) {
   return ((size_t)piece * c->piece + coll_smelt_part_at(elements_of(c, piece), c->rails, place)) * element_of(c);
 }
@@ -51,7 +51,7 @@ static size_t slice_of(const coll_smelt_crossing *c, size_t elements) {
 
 static bool to_all(const coll_smelt_crossing *c) { return c->which == SMELT_COLLECTIVE_ALLREDUCE; }
 static bool receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_crosses_as_root(c); }
-/* Of the carriers: does this one have the result after step 2? */
+/* Does this one of the carriers have the result after step 2? */
 static bool carrier_receives(const coll_smelt_crossing *c) { return to_all(c) || coll_smelt_on_root_node(c); }
 
 static int way_of(const coll_smelt_crossing *c) {

@@ -20,7 +20,7 @@ typedef struct coll_smelt_slot {
   ompi_request_t *request; /* on the network; NULL: nothing */
 } coll_smelt_slot;
 
-/* Of a persistent call: calls that a leader's component below starts again and again. */
+/* A persistent call has so many calls at most that a leader's component below starts again and again. */
 enum { COLL_SMELT_MOST_CALLS = 2 };
 
 /* A call under way. */
@@ -89,7 +89,7 @@ static inline coll_smelt_slot *coll_smelt_slot_of(coll_smelt_crossing *c, int pi
 }
 static inline size_t coll_smelt_aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/* From `root` to all of the node. `i`: of those that are under way together in this stage; -1: alone. */
+/* The data go from `root` to all of the node. `i`: of those that are under way together in this stage; -1: alone. */
 void coll_smelt_broadcast_in_node(coll_smelt_crossing *c, int i, const smelt_data *data, size_t bytes, int root);
 /* Notes the result of an operation of the group. */
 static inline void coll_smelt_note_group(coll_smelt_crossing *c, int error) {
@@ -98,12 +98,12 @@ static inline void coll_smelt_note_group(coll_smelt_crossing *c, int error) {
 /* Begins the i-th call of the leaders for a piece. */
 void coll_smelt_between_leaders(coll_smelt_crossing *c, int piece, int i);
 
-/* Between packed bytes and what the program has, from byte `at` on. */
+/* Copies between packed bytes and what the program has, from byte `at` on. */
 void coll_smelt_give(const smelt_data *to, size_t at, size_t bytes, const char *from);
 void coll_smelt_fetch(const smelt_data *from, size_t at, size_t bytes, char *to);
 
 /* NAME of the component below, for the leaders: a single piece of a blocking call goes by the blocking function, which
- * is the quicker one. In a function `call` of a course. */
+ * is the quicker one. It is used in a function `call` of a course. */
 #define COLL_SMELT_ON_RAIL(name, ...)                                                                \
   (c->mode == COLL_SMELT_PERSISTENT                                                                  \
        ? coll->coll_##name##_init(__VA_ARGS__, rail, info, request, coll->coll_##name##_init_module) \

@@ -27,7 +27,7 @@ typedef struct coll_smelt_nodes {
   coll_smelt_user used_by;
   coll_smelt_lane lane; /* of nonblocking calls */
   coll_smelt_lower lower;
-  /* From here on only while SERVING. */
+  /* The rest holds only while SERVING. */
   struct ompi_communicator_t *node; /* of the node's ranks */
   struct ompi_communicator_t *rail; /* of the ranks of this place on every node; MPI_COMM_NULL from place `rails` on */
   int rails;                        /* long messages are shared out among so many places; place 0's has the leaders */
@@ -51,8 +51,8 @@ OBJ_CLASS_DECLARATION(coll_smelt_nodes);
 void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes);
 /* Is a message of so many bytes, or a piece of it that long, to be served node by node? All ranks are told the same.
  * `ordered`: a reduction whose bits depend on the order of operands, and so must not depend on the communicator's age
- * or the message's length. Else a module that has no communicators yet is patient before it makes them. May
- * communicate. */
+ * or the message's length. For any other call a module that has no communicators yet lets the first calls pass before
+ * it makes them. May communicate. */
 bool coll_smelt_nodes_may_serve(coll_smelt_nodes *nodes, smelt_collective which, bool ordered, size_t bytes);
 /* The same of a nonblocking call, in one piece, with elements of that size (0: there are none): never communicates, so
  * facts that are not known yet are left to the next blocking call. */
@@ -69,7 +69,7 @@ smelt_group *coll_smelt_nodes_group_apart(coll_smelt_nodes *nodes);
 char *coll_smelt_nodes_scratch(coll_smelt_nodes *nodes, size_t bytes);
 /* Counts a call that goes to the component below; those of the hierarchy's own making are not the program's. */
 void coll_smelt_nodes_passed_on(const coll_smelt_nodes *nodes, smelt_collective which);
-/* Of `amount`, shared out among `rails`: where part `i` begins, and how long it is. */
+/* `amount` is shared out among `rails`: where does part `i` begin, and how long is it? */
 static inline size_t coll_smelt_part_at(size_t amount, int rails, int i) {
   const size_t at = (amount + (size_t)rails - 1) / (size_t)rails * (size_t)i;
   return at < amount ? at : amount;

@@ -83,7 +83,7 @@ static coll_smelt_operation *operation_of(coll_smelt_module *module, smelt_colle
   return operation;
 }
 
-/* Of the operands; a group has a limit for it. */
+/* The size of the operands; a group has a limit for it. */
 static size_t element_of(smelt_collective which, const coll_smelt_call *call) {
   return coll_smelt_data_of[which] == COLL_SMELT_REDUCES ? call->type->super.size : 0;
 }
@@ -118,7 +118,7 @@ bool coll_smelt_begin(coll_smelt_module *module, smelt_collective which, coll_sm
   return true;
 }
 
-/* With a group that was made for it. */
+/* Keeps a call with a group that was made for it. */
 static int keep(coll_smelt_module *module, smelt_collective which, const coll_smelt_call *call, smelt_group *group,
                 ompi_request_t **request) {
   coll_smelt_operation *operation = operation_of(module, which, call, group, true);

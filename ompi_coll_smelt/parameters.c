@@ -16,7 +16,7 @@ coll_smelt_settings coll_smelt_set;
 
 enum { kMost = 32 }; /* parameters; the table has fewer that processes read */
 
-/* Where Open MPI keeps a parameter's value. */
+/* The place where Open MPI keeps a parameter's value. */
 static union value {
   int integer;
   bool boolean;

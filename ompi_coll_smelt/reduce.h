@@ -28,7 +28,7 @@ static inline void coll_smelt_close_reduction(coll_smelt_terms *terms) {
   coll_smelt_fold_close(&terms->fold);
 }
 
-/* `receives`: has this rank a result? Then the group's function's arguments behind the elements. */
+/* `receives`: has this rank a result? The arguments of the group's function come behind the elements. */
 #define COLL_SMELT_REDUCTION(name, receives, ...)                                                          \
   static inline size_t coll_smelt_prepare_##name(const coll_smelt_module *module, coll_smelt_call *call) { \
     return (void)module, coll_smelt_operand_bytes(call);                                                   \

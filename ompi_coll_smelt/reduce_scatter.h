@@ -23,7 +23,7 @@ static inline bool coll_smelt_reduce_scatter_find_room(coll_smelt_terms *terms, 
   return terms->packed != NULL;
 }
 
-/* `counts` has been set. Of so many elements in all. */
+/* `counts` has been set. There are so many elements in all. */
 static inline int coll_smelt_reduce_scatter_open_row(coll_smelt_terms *terms, const coll_smelt_module *module,
                                                      const coll_smelt_call *call, size_t elements) {
   const bool in_place = call->send == MPI_IN_PLACE, gaps = !coll_smelt_gapless(call->type);

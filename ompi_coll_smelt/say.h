@@ -12,7 +12,7 @@ __attribute__((format(printf, 1, 2))) void coll_smelt_say(const char *format, ..
  * smelt_group_create). */
 void coll_smelt_say_serving(const struct ompi_communicator_t *comm, const smelt_group *group);
 void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, int error);
-/* Which limits hold from here on, as the group has seen. */
+/* Says which limits hold from here on, as the group has seen. */
 void coll_smelt_say_sync(const struct ompi_communicator_t *comm, const smelt_group *group);
 /* A negative errno of smelt_group_create, in words. */
 const char *coll_smelt_reason(int error);

@@ -24,7 +24,7 @@ static smelt_sync sync_of(const char *text) {
                                        : SMELT_SYNC_AUTO;
 }
 
-/* As Open MPI wants it, a text that stays: NULL for nothing. */
+/* Makes the text that Open MPI wants, one that stays: NULL for nothing. */
 static char *text_of(smelt_sync sync) {
   static char loose[] = "loose", strict[] = "strict";
   return sync == SMELT_SYNC_LOOSE ? loose : sync == SMELT_SYNC_STRICT ? strict : NULL;

@@ -15,7 +15,7 @@
 static int worse(int a, int b) { return a > b ? a : b; }
 
 #if OMPI_MAJOR_VERSION >= 5
-/* Not by messages: from 5.0 on a process may look for some between MPI_COMM_WORLD's entry into the table of
+/* It does not go by messages: from 5.0 on a process may look for some between MPI_COMM_WORLD's entry into the table of
  * communicators and its ob1 being told of it, and ob1 ends at one that comes then. */
 static void all_there(pmix_status_t status, void *outcome) {
   /* release: all that came with it */

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* The greatest of these ranks' outcomes, with all of them; negative: it could not be found out. From 0 on.
- * `far`: some are on other nodes. */
+/* The greatest of these ranks' outcomes, with all of them; negative: it could not be found out. Outcomes are 0 and
+ * more. `far`: some are on other nodes. */
 int pml_smelt_agree(struct ompi_communicator_t *world, const int *ranks, unsigned count, int mine, bool far);
 
 #endif

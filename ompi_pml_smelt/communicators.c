@@ -1,4 +1,4 @@
-/* Which communicators are served, and the numbers of their members.
+/* This file decides which communicators are served, and has the numbers of their members.
  *
  * The decision must be the same on all ranks, and nobody compares: it uses only knowledge that all of them share, the
  * communicator's kind and its members' names. A message carries the communicator's context id and the sender's number

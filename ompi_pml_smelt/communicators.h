@@ -1,4 +1,4 @@
-/* Which communicators are served. */
+/* This header says which communicators are served. */
 #ifndef PML_SMELT_COMMUNICATORS_H
 #define PML_SMELT_COMMUNICATORS_H
 

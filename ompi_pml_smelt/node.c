@@ -9,7 +9,7 @@
  *      MPI 4.1, two rounds of messages of the PML below (agree.c). So either all members serve a communicator or none
  *      does
  *
- * Then those of other nodes, where all of the job can have them (peers.c). */
+ * Those of other nodes come then, where all of the job can have them (peers.c). */
 #include "node.h"
 
 #include "agree.h"
@@ -177,7 +177,7 @@ static const char *reason(int outcome) {
   }
 }
 
-/* With the others of this node. NULL, or why not. */
+/* Agrees with the others of this node. NULL, or why not. */
 static const char *join_node(struct ompi_communicator_t *world, card *cards, int *rank_of) {
   if (members > SMELT_MAX_PARTICIPANTS) return "the node has too many ranks";
   const char *why = read_cards(world->c_local_group, cards, rank_of);
@@ -186,7 +186,7 @@ static const char *join_node(struct ompi_communicator_t *world, card *cards, int
   return outcome == kGood ? NULL : reason(outcome);
 }
 
-/* With nobody: for a process that has rails to others. */
+/* Joins nobody: for a process that has rails to others. */
 static const char *join_alone(void) {
   if (may_have_devices()) return reason(kDevices);
   member_of_rank[OPAL_PROC_MY_NAME.vpid] = 0;
@@ -196,7 +196,7 @@ static const char *join_alone(void) {
   return NULL;
 }
 
-/* With those of other nodes, should all of the job be able to. Their numbers follow those of this node. */
+/* Joins those of other nodes, should all of the job be able to. Their numbers follow those of this node. */
 static int join_peers(struct ompi_communicator_t *world, const char *why_not) {
   int32_t *peer_of_rank = malloc(ranks * sizeof *peer_of_rank);
   int *all = malloc(ranks * sizeof *all);

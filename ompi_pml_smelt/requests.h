@@ -67,10 +67,10 @@ static inline bool pml_smelt_is_ours(const ompi_request_t *request) {
 /* Progress by a call that returns whatever comes of it: a test, a probe. All others of the process get on now and then;
  * they take longer than a look into the inbox. True: something had come, and there may be more. */
 bool pml_smelt_look(void);
-/* Until it is done. */
+/* The call returns when it is done. */
 void pml_smelt_wait(smelt_transfer *transfer);
 void pml_smelt_wait_for(smelt_transfer *const *transfers, unsigned count, unsigned needed);
-/* Of a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
+/* For a request of ours that nobody else knows yet: waits, tells, and frees it. An error class. */
 int pml_smelt_wait_and_free(ompi_request_t *request, ompi_status_public_t *status);
 
 #endif

@@ -63,7 +63,7 @@ static void completed(smelt_transfer *transfer) {
     pml_smelt_request_complete(send);
 }
 
-/* Of a request: 1, 0 or negative, as begin(). The data have gaps or not. */
+/* The answer for a request: 1, 0 or negative, as begin(). The data have gaps or not. */
 static int begin_request(pml_smelt_request *send, const void *buffer, size_t count, struct ompi_datatype_t *type,
                          int to) {
   const void *data = NULL;

@@ -90,7 +90,7 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
   return failed ? end_failed(count, requests, statuses) : stock.req_wait_all(count, requests, statuses);
 }
 
-/* Until one is complete, where we may wait for them. */
+/* Waits until one is complete, where we may wait for them. */
 static void wait_for_one(size_t count, ompi_request_t **requests) {
   smelt_transfer *transfers[kAtOnce];
   unsigned found = 0;

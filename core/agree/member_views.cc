@@ -2,11 +2,11 @@
 //
 // Making a view:
 //   1. Find the last one in the log.
-//   2. A member of it whose place is not taken by it any more goes; a joiner comes; a leaver goes. 3. Mend its tree
-//   (generate/mend.h) by the costs of a message from CPU to CPU, which the profile says. 4. Write all that into a
-//   buffer of one's own, and put its word at the end of the log, unless another view has got
-//      there since 1.: then all over again. Of several members that make the same view one succeeds, and the others
-//      find that there is nothing left to do.
+//   2. A member of it whose place is not taken by it any more goes; a joiner comes; a leaver goes.
+//   3. Mend its tree (generate/mend.h) by the costs of a message from CPU to CPU, which the profile says.
+//   4. Write all that into a buffer of one's own, and put its word at the end of the log, unless another view has got
+//      there since 1.: then all over again. If several members make the same view, one succeeds, and the others find
+//      that there is nothing left to do.
 // So views follow each other, each made from the one before, even where a member dies, and nobody sees an unfinished
 // one.
 //

@@ -1,9 +1,9 @@
 // A bump allocator over memory that the caller owns.
 //
-// The runtime half may not use operator new (it would pull libstdc++ into the host program), and generation
-// must be bounded. So the caller of a generator hands over one block of memory; everything built from it lives as long
-// as the block. An exhausted arena returns nullptr, and every caller passes that on as -ENOMEM. Not thread-safe: one
-// arena, one thread.
+// The runtime half may not use operator new (it would pull libstdc++ into the host program), and generation must be
+// bounded. So the caller of a generator hands over one block of memory; everything built from it lives as long as the
+// block. An exhausted arena returns nullptr, and every caller passes that on as -ENOMEM. An arena is not thread-safe:
+// each has one thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Which machine is this? 64 bits over everything that changes the cost of a message: CPU vendor, family, model,
 // stepping and brand, hypervisor, microcode, kernel release, and the CPUs' topology (online CPUs, their cores, caches,
-// nodes). Not over the affinity of the calling process: a profile serves every subset of its machine.
+// nodes). The affinity of the calling process is left out, because a profile serves every subset of its machine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace smelt {
 uint64_t machine_fingerprint();
 
 // Under a hypervisor, which may move the CPUs at any time: two CPUs that were measured near may be far now. The CPUID
-// bit on x86; Xen and others say so under /sys. Elsewhere unknown, taken as "no". Looks anew at every call.
+// bit on x86; Xen and others say so under /sys. Elsewhere it is unknown, and taken as "no". Looks anew at every call.
 bool is_virtual_machine();
 
 // FNV-1a, 64 bits: tiny, no tables, good enough against accidents (not against attackers: ownership is).

@@ -16,7 +16,7 @@ namespace {
 
 enum class Type { kBool, kInteger, kChoice, kText, kSteps };
 
-// As options.def writes them.
+// options.def writes the scopes so.
 constexpr OptionScope BOTH = OptionScope::kBoth, THREADS = OptionScope::kThreads, PROCESSES = OptionScope::kProcesses;
 
 // One row of options.def, where its value goes, plus its outcome.

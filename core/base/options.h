@@ -37,8 +37,8 @@ inline const Options& options() {
 }
 
 // The same for a host that has settings of its own (MCA parameters): 0; -EINVAL for a bad value, which warns and
-// changes nothing; -ENOENT for an unknown name. `value` is copied. Not synchronised: before the first use of the
-// setting.
+// changes nothing; -ENOENT for an unknown name. `value` is copied. The call is not synchronised: it must come before
+// the first use of the setting.
 int set_option(const char* name, const char* value);
 
 // The readers of a setting. The numbers are those of smelt_option_scope.

@@ -1,5 +1,5 @@
-// The finest clock of the core we run on. For differences taken by one thread on one core; never compared between
-// cores.
+// The finest clock of the core we run on. It is for differences taken by one thread on one core, and never compared
+// between cores.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct Child {
 Child start_child(const ChildPlan& plan);
 
 void set_environment(const std::vector<EnvironmentChange>& changes);
-// For execvp; good as long as `command` is.
+// execvp takes these; they are good as long as `command` is.
 std::vector<char*> argument_pointers(const std::vector<std::string>& command);
 
 // The exit code for a program that execvp refused, after a line that says why.

@@ -13,14 +13,14 @@ namespace smelt {
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all);
 std::string marks_text(uint32_t marks);  // "unsteady, wide", "" for none
 
-// Of a profile: ["beside other work", "unsteady"], and "beside other work (1.3 CPUs), unsteady".
+// A profile's conditions: ["beside other work", "unsteady"], and "beside other work (1.3 CPUs), unsteady".
 Document conditions_document(uint32_t conditions);
 std::string conditions_of(uint32_t conditions, float others);
 
 Document classes_document(const std::vector<ClassFigures>& classes);
 Table classes_table(const Document& rows, const std::string& unit);
 
-// Which pattern won for which CPUs; `cpus` as in MachineFile.
+// Says which pattern won for which CPUs; `cpus` as in MachineFile.
 Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
 Table winners_table(Document rows);
 

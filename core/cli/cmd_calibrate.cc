@@ -148,7 +148,7 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
   });
 }
 
-// One line, after an interruption.
+// Prints one line, after an interruption.
 std::string how_to_go_on(const Journal& journal) {
   return journal.pairs() == 0
              ? "interrupted; the profile is as it was"

@@ -119,7 +119,7 @@ class Trying {
                   done >= 2 ? fmt::format("; {:.2f} times as fast so far", ratio_of(trial_.pairs).median) : "");
   }
 
-  // Also the runs that find out what was served, and whether the program works at all.
+  // These runs also find out what was served, and whether the program works at all.
   void warm_up() {
     ProgressLine progress("runs to warm up", !arguments_.quiet && !arguments_.json);
     trial_.stock = watch_run(stock_, asked_);

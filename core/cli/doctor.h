@@ -13,7 +13,7 @@ namespace smelt {
 // All of it: conditions of measuring, of programs, the profile. Watches the machine for 100 ms.
 Document examine_this_machine();
 
-// Of that document: "running" and "measuring", each with a sentence and whether it is a good one.
+// That document has "running" and "measuring", each with a sentence and whether it is a good one.
 using Conclusion = std::pair<std::string, bool>;
 std::vector<std::pair<std::string, Conclusion>> doctor_conclusions(const Document& document);
 Table doctor_table(const Document& document);

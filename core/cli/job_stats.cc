@@ -144,7 +144,7 @@ std::string openmp_text(const OpenMpStats& one) {
     text = fmt::format("OpenMP ({}): loaded; {}", one.runtime, alone);
   } else {
     text = fmt::format("OpenMP ({}, {}): ", one.runtime, count_of(std::max<uint64_t>(one.threads, 1), "thread"));
-    // Of libomp no region is forked or joined by us.
+    // No region of libomp's is counted as forked or joined by us.
     const bool forks = one.runtime == "libgomp";
     std::vector<std::string> served;
     if (forks) served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));

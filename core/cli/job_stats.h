@@ -28,7 +28,7 @@ class StatsFile {
   std::string path_;
 };
 
-// Of all processes together, of which `told` said what they did and `silent` only that they began.
+// The sums of all processes: `told` said what they did, and `silent` only that they began.
 struct OpenMpStats {
   std::string runtime;  // "libgomp"
   uint64_t told = 0, silent = 0;

@@ -119,7 +119,7 @@ bool is_sanitizer_runtime(const std::string& path) {
   return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
 }
 
-// To the end of a value of LD_PRELOAD.
+// Appends to a value of LD_PRELOAD.
 void append_entry(std::string* value, const std::string& entry) {
   if (!entry.empty()) *value += (value->empty() ? "" : ":") + entry;
 }

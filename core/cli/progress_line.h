@@ -19,7 +19,8 @@ class ProgressLine {
 
   // How long it will take, before anything is measured, and how long at most; not where it is a moment.
   void announce(double seconds, double at_most);
-  // Not at every call: terminals are slower than pairs. seconds_left < 0: not known. `more` is added as it is.
+  // Some calls show nothing, because terminals are slower than pairs. seconds_left < 0: not known. `more` is added as
+  // it is.
   void show(uint64_t done, uint64_t total, double seconds_left = -1, const std::string& more = "");
 
  private:

@@ -23,7 +23,7 @@
 namespace smelt {
 namespace {
 
-// With colons between, as LD_PRELOAD wants them.
+// The entries have colons between, as LD_PRELOAD wants them.
 std::string shims_to_use(const RunChoice& choice, const std::string& component) {
   if (choice.stock) return "";
   std::string shim = choice.library, beside;
@@ -57,7 +57,7 @@ std::string component_to_use(const RunChoice& choice) {
   return component.find(':') == std::string::npos ? component : "";
 }
 
-// Where the component for messages is not there: why.
+// Says why the component for messages is not there.
 std::string no_messages() {
   const std::string series = SMELT_OPEN_MPI_SERIES;
   if (series.empty()) return std::string("the Open MPI components were not built: ") + SMELT_OPEN_MPI_MISSING;
@@ -66,8 +66,8 @@ std::string no_messages() {
   return "there is no component for them where Smelt looks (mca_pml_smelt.so)";
 }
 
-// With --messages: the folder of the component that serves them. Not always, since it is not known yet that they are
-// never slower.
+// If --messages is given, this is the folder of the component that serves them. It is not always taken, because it is
+// not known yet that messages are never slower.
 std::string messages_to_use(const RunChoice& choice) {
   if (!choice.messages || choice.stock) return "";
   const std::string folder = find_messages_component();

@@ -19,7 +19,7 @@ struct SubsetRequest {
   SearchEffort effort;                   // of the search; its exact method is left out. The seed also draws the sets
 };
 
-// Of one way to make trees, over many sets: (predicted - optimum) / optimum.
+// The gaps of one way to make trees, over many sets: (predicted - optimum) / optimum.
 struct SubsetGaps {
   double mean = 0, worst = 0;
   std::string worst_machine;  // "" where the worst is 0

@@ -31,7 +31,7 @@ Profile profile_of(const MachineFile& machine) {
   return out;
 }
 
-// In the threshold's unit.
+// The value is in the threshold's unit.
 std::string value_text(const Document& value, const std::string& unit) {
   if (value.is_null()) return "never";
   if (unit == "bytes") return bytes_text(value.get<uint64_t>());

@@ -31,7 +31,7 @@ std::string ratio_text(double ratio) {
   return ratio < 0.1 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.2f}", ratio);
 }
 
-// Of one pair there is none.
+// One pair has none.
 std::string interval_text(const MedianInterval& interval) {
   if (interval.confidence <= 0) return "";
   return fmt::format(" ({}-{})", ratio_text(interval.low), ratio_text(interval.high));

@@ -1,7 +1,7 @@
 // smelt try, but for running anything: from the times of pairs of runs to a verdict in words.
 //
 // The measure is the ratio of wall times within a pair, stock / Smelt: a disturbance that moves slowly (another
-// placement of virtual CPUs, a neighbour that comes and goes) moves both. Of these ratios the median is told, with an
+// placement of virtual CPUs, a neighbour that comes and goes) moves both. The median of these ratios is told, with an
 // interval that holds the true median with the said confidence whatever their distribution is: between two order
 // statistics that lie alike from both ends, by the binomial distribution (David & Nagaraja, "Order Statistics", 2003,
 // section 7.1).

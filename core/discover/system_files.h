@@ -14,7 +14,7 @@ class SystemFiles {
   explicit SystemFiles(std::string root = "") : root_(std::move(root)) {}
 
   std::string path(const std::string& file) const { return root_ + file; }  // `file` begins with a slash
-  // Without the line's end; nullopt when there is no such file or it cannot be read. At most 4 MiB.
+  // Without the line's end; nullopt when there is no such file or it cannot be read. It has at most 4 MiB.
   std::optional<std::string> text(const std::string& file) const;
   std::optional<int64_t> number(const std::string& file) const;
   std::vector<uint32_t> cpu_list(const std::string& file) const;  // "0-3,8", ascending; empty when absent

@@ -173,8 +173,8 @@ struct Search {
     return static_cast<uint32_t>(std::min_element(values, values + n) - values);
   }
 
-  // The children of v, which serves `set`, and all below them. Of several best trees that with the most direct
-  // children: the parts T are tried in rising order.
+  // The children of v, which serves `set`, and all below them. If several trees are best, the one with the most direct
+  // children is taken, because the parts T are tried in rising order.
   void grow(uint32_t v, uint32_t set, Tree& tree) const {
     while (set != 0) {
       uint32_t child = lowest(set), part = set;  // they stay should a cost be no number

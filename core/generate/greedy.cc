@@ -52,8 +52,8 @@ struct Sums {
   uint32_t members;
 };
 
-// Where a[i] + b[i] is least, the first such i. First the least sum, by four chains of four numbers each, since one
-// alone would wait for itself; then the first i that has it.
+// Finds where a[i] + b[i] is least, the first such i. First the least sum, by four chains of four numbers each, since
+// one alone would wait for itself; then the first i that has it.
 uint32_t least_sum(const float* a, const float* b, uint32_t n) {
   using Floats [[gnu::vector_size(16)]] = float;
   using Numbers [[gnu::vector_size(16)]] = int32_t;

@@ -105,7 +105,7 @@ int find_levels(const TreeProblem& problem, Arena& arena, Levels* out) {
   for (uint32_t v = 0; v < n; ++v) out->level[0].of[v] = static_cast<uint16_t>(v);
   out->level[0].count = n;
   out->count = 1;
-  // Only the largest jumps, if there are many.
+  // Only the largest jumps count, if there are many.
   float ratio = kJump;
   for (;; ratio *= 1.1f) {
     uint32_t jumps = 0;

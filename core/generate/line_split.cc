@@ -25,7 +25,7 @@ struct Cut {
 
   size_t pair(uint32_t k) const { return costs.at(from, receivers[k]); }
 
-  // When each sees its line, and the price. Receivers of one line follow each other.
+  // Reckons when each sees its line, and the price. Receivers of one line follow each other.
   float price() {
     float busy = 0;
     for (uint32_t first = 0, end = 0; first < count; first = end) {
@@ -45,7 +45,7 @@ struct Cut {
     return read(busy);
   }
 
-  // In the order in which they are seen; as exchanges are read (schedule/predict.h).
+  // Reads them in the order in which they are seen, as exchanges are read (schedule/predict.h).
   float read(float now) const {
     uint16_t order[kMostSplit];
     for (uint32_t k = 0; k < count; ++k) {
@@ -76,7 +76,7 @@ uint32_t split_lines(const Costs& costs, uint16_t from, uint16_t* receivers, uin
       visible[k] = costs.hop[costs.at(from, receivers[k])] + static_cast<float>(count - 1) * costs.poller;
     return count > 0;
   }
-  // By insertion: those that are as far stay in their order.
+  // The sort goes by insertion: those that are as far stay in their order.
   for (uint32_t k = 1; k < count; ++k) {
     const uint16_t receiver = receivers[k];
     uint32_t at = k;

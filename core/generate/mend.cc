@@ -5,8 +5,8 @@
 //   leave   v was a leaf: it goes. Otherwise its children go to its parent, or somebody takes its place and leaves its
 //           own children to its parent: v's first children and some leaves are tried, and for a root that is the only
 //           way.
-//   join v is told last by the member for which that is soonest; the few that promise most are tried. both then some
-//   moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose
+//   join    v is told last by the member for which that is soonest; the few that promise most are tried.
+//   both    then some moves, of which those stay that make the tree no worse: hill climbing on the critical path, whose
 //           members are the only ones that can shorten it. Most candidates are aimed: v goes where it would be told the
 //           soonest. A move that changes nothing stays as well, so that the tree does not get stuck on a plateau. When
 //           one makes it worse, a second one may be tried on top before both are taken back.

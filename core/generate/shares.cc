@@ -1,19 +1,19 @@
 // By turns: with k cores in a cluster, core m tells the clusters m + 1, m + 1 + k, m + 1 + 2 k ... places on in the
 // ring, and hears from those as many places back. So each has near ones and far ones.
 //
-// Then by search. By turns all cores store as many lines, and many come in at once while others find nothing to read;
-// and a core that has another line to store reads later. It is cheaper when some tell many by one line, which costs a
-// crossing, others few by a line each, and everybody hears from both. Which share makes whom late is reckoned as
-// line_split.cc does it: all begin the round together, each stores its lines one after the other, and reads what comes
-// in the order in which it comes. A try gives one message to another core of its cluster, there or here, or exchanges
-// two; it is kept if the sum of the 16th powers of all cores' times does not grow, which the latest decide. Three tries
-// in four are about the core that is latest. A core's time hangs only on those who tell it and on whom they tell beside
-// it, so a try is some microseconds.
+// A search then improves on that. By turns all cores store as many lines, and many come in at once while others find
+// nothing to read; and a core that has another line to store reads later. It is cheaper when some tell many by one
+// line, which costs a crossing, others few by a line each, and everybody hears from both. Which share makes whom late
+// is reckoned as line_split.cc does it: all begin the round together, each stores its lines one after the other, and
+// reads what comes in the order in which it comes. A try gives one message to another core of its cluster, there or
+// here, or exchanges two; it is kept if the sum of the 16th powers of all cores' times does not grow, which the latest
+// decide. Three tries in four are about the core that is latest. A core's time hangs only on those who tell it and on
+// whom they tell beside it, so a try is some microseconds.
 //
-// Local search for a makespan with a smoothed objective: as partners.cc, which prices everything each time. With more
-// time by simulated annealing (optimise.cc has the reference and the rule): what is worse is kept, too, if the sum
-// grows by no more than the temperature times an exponential variate. The temperature is a share of what the latest
-// core counts in that sum, falls from stage to stage, and is 0 in the last one.
+// Local search for a makespan with a smoothed objective: as partners.cc, which prices everything each time. If there is
+// more time, it goes by simulated annealing (optimise.cc has the reference and the rule): a worse try is kept, too, if
+// the sum grows by no more than the temperature times an exponential variate. The temperature is a share of what the
+// latest core counts in that sum, falls from stage to stage, and is 0 in the last one.
 #include "generate/shares.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr uint32_t kMostHeard = 32;  // by one core; more are not searched for
 // A first message that comes so much before a whole read, as a share of that, may as well come after it: the cores of a
-// cluster do not begin quite together. Whoever waited for it pays a whole read for the second, too
+// cluster do not begin quite together. A core that waited for it pays a whole read for the second, too
 // (schedule/predict.h).
 constexpr float kUnsure = 0.15f;
 constexpr uint32_t kStages = 64;    // of falling temperature

@@ -33,8 +33,8 @@ struct ShareSearch {
   uint64_t seed = 1;
 };
 
-// By turns round the ring of clusters, then tries to make it better. The arrays lie in the arena, and what is behind
-// them is scratch. 0 or -ENOMEM.
+// Deals them out by turns round the ring of clusters, then tries to make it better. The arrays lie in the arena, and
+// what is behind them is scratch. 0 or -ENOMEM.
 int share_clusters(const Costs& costs, const Clusters& clusters, const ShareSearch& search, Arena& arena, Shares* out);
 
 }  // namespace smelt

@@ -74,7 +74,7 @@ struct Groups {
   uint32_t size(uint32_t g) const { return begin[g + 1] - begin[g]; }
 };
 
-// By hops: nobody need have named the cores.
+// They are told apart by hops, because nobody need have named the cores.
 bool find_siblings(const Costs& costs, const Clusters& clusters, bool wanted, Arena& arena, Groups* out) {
   const uint32_t n = costs.n;
   *out = Groups{arena.make<uint32_t>(n + 1), arena.make<uint32_t>(clusters.count + 1), arena.make<uint16_t>(n), 0, 0};
@@ -113,7 +113,7 @@ struct Merge {
 
   uint32_t rounds() const { return (groups.largest > 1) + dissemination_rounds(groups.most, width); }
 
-  // From round `round` on; into `out` unless that is null. Returns how many messages there are.
+  // Writes from round `round` on, into `out` unless that is null. Returns how many messages there are.
   uint32_t write(uint32_t round, Message* out) const {
     uint32_t count = 0;
     const auto add = [&](uint16_t from, uint16_t to) {
@@ -183,7 +183,7 @@ int spread_with(const Costs& costs, uint32_t arg, const ShareSearch& search, Are
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   char* const start = arena.mark();
   // The clusters say how many messages there are: two merges, and between them one for every ordered pair of clusters.
-  // That stays in front of the messages; what is behind those is scratch, and given back.
+  // That stays in front of the messages; the scratch behind those is given back.
   Clusters clusters;
   Groups groups;
   if (!find_clusters(costs, arena, &clusters)) {

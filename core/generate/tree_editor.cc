@@ -7,7 +7,7 @@ namespace smelt {
 
 namespace {
 
-// Does a stand before b in a list of siblings? As in sort_and_value.
+// Does a stand before b in a list of siblings? It works as in sort_and_value.
 bool precedes(double tail_a, uint16_t a, double tail_b, uint16_t b) {
   return tail_a != tail_b ? tail_a > tail_b : a < b;
 }
@@ -68,7 +68,7 @@ void TreeEditor::link(uint16_t v, uint16_t parent) {
   record({Entry::kLinked, v, 0, 0, 0, 0});
 }
 
-// After a new value: the new tail, and the place that goes with it. Most stay where they are or move by one.
+// Settles the new tail after a new value, and the place that goes with it. Most stay where they are or move by one.
 void TreeEditor::settle(uint16_t v) {
   Node& node = nodes_[v];
   const uint16_t parent = node.parent;

@@ -51,7 +51,7 @@ struct AllreduceOfTwo : Machine {
 
  private:
   void combine(const PairLine& line) {
-    // For operations without a third operand; they may not write into the line.
+    // The room is for operations without a third operand; they may not write into the line.
     alignas(64) char room[kPairBytes];
     void* const to = job.out.base ? job.out.base : unpacked;
     Combiner(job.fold, job.elements, nullptr, nullptr).combine(line.half[0].payload, line.half[1].payload, to, room);

@@ -31,7 +31,7 @@ struct Rows {
   size_t longest() const { return bytes; }
 
   static uint32_t sender(const Group& group, uint32_t t) { return (group.me + group.n - 1 - t) % group.n; }
-  // Where in that sender's stream our block begins.
+  // The place in that sender's stream where our block begins.
   size_t place(uint32_t t) const { return t * bytes; }
   size_t stream_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }

@@ -33,7 +33,7 @@ bool goes_in_pieces(const Group& group, size_t bytes) {
                            !may_copy_once(group, SMELT_COLLECTIVE_BROADCAST, bytes));
 }
 
-// For a participant that expects an inline message.
+// This serves a participant that expects an inline message.
 struct BroadcastInline : Machine {
   static constexpr int kRooms = 1;
   char* const room;
@@ -66,7 +66,7 @@ struct BroadcastInline : Machine {
             SMELT_AWAIT(how.put(group.desk().down, from, bytes));
           }
           if (from != data.base) unpack(data, 0, bytes, from);
-          // Of two participants, the one that hears the other knows that it has finished everything before.
+          // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         group.finish();
@@ -115,7 +115,7 @@ struct BroadcastShelf : Machine {
   }
 };
 
-// For participants that expect pieces at once, and for their root. Blocking calls only: a started broadcast takes
+// This serves participants that expect pieces at once, and their root. Blocking calls only: a started broadcast takes
 // BroadcastAny.
 struct BroadcastPieces : Machine {
   static constexpr int kRooms = 1;
@@ -195,7 +195,7 @@ struct BroadcastAny : Machine {
             SMELT_AWAIT(single.tell(how));
           }
           SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route); }));
-          // Of two participants, the one that hears the other knows that it has finished everything before.
+          // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         if (inline_bytes) {

@@ -61,7 +61,7 @@ constexpr size_t arena_bytes(uint32_t n) {
 // written are not held.
 constexpr size_t children_bytes(uint32_t n) { return size_t{n} * n * sizeof(uint16_t); }
 
-// In whole words, so that what lies before it is aligned.
+// It is in whole words, so that the bytes before it are aligned.
 constexpr size_t trials_bytes(uint32_t n) { return n == 2 ? (MethodTrials::kBytes + 7) / 8 * 8 : 0; }
 
 }  // namespace
@@ -185,7 +185,8 @@ smelt_group* make_group(uint32_t n) {
   if (!memory) return nullptr;
   auto* const group = place_object<smelt_group>(memory, bytes);
   const auto end = reinterpret_cast<uintptr_t>(group) + group->mapped_bytes;
-  // Not taken from the arena, which would write them: pages of what nobody starts or exchanges are not held.
+  // The arena would write them, so they do not come from it: pages of parts that nobody starts or exchanges are not
+  // held.
   group->exchange = reinterpret_cast<char*>(end / kPage * kPage - exchange_bytes(n));
   char* const trials = group->exchange - trials_bytes(n);
   if (n == 2) group->trials.open(trials);

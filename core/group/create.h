@@ -12,9 +12,10 @@ void free_memory(smelt_group* group);
 
 // The leader's: a block for a group of n. 0 or -ENOMEM.
 int offer(uint32_t n, Block* block, BlockTicket* ticket);
-// Of each member that has been told the ticket: the block is mapped, and our desk and introduction are in it.
+// Each member that has been told the ticket calls it: the block is mapped, and our desk and introduction are in it.
 int take_seat(Group& group, const BlockTicket& ticket);
-// When all have; `error` as all have agreed on. Leaves nothing of the group where it returns an error.
+// It is called when all have; `error` is what all have agreed on. Leaves nothing of the group where it returns an
+// error.
 int complete_group(smelt_group* group, int error);
 
 // How this participant has been told that the group is used, and the conclusion of all. It only says which method

@@ -97,7 +97,7 @@ struct Asking {
   bool is_here(uint32_t i, const InlineSlot* channel) {
     return until(i, [&] { return group.is_here(*group.slot(channel)); });
   }
-  // nullptr: not yet. Of a length that all know. A message of another length is noted.
+  // nullptr: not yet. All know the length. A message of another length is noted.
   template <typename Elsewhere>
   const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
     const void* const at = static_cast<Self*>(this)->get_any(i, channel, bytes, room, elsewhere);

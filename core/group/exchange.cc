@@ -58,7 +58,7 @@ struct MessagePlace {
 };
 static_assert(sizeof(StreamHeading) + (kDirectCopyParticipants - 1) * sizeof(MessagePlace) <= kInlineBytes);
 
-// Of the table of a stream that is in its slot.
+// An entry of the table of a stream that is in its slot.
 using ShortEntry = uint16_t;
 static_assert(kInlineBytes <= UINT16_MAX);
 
@@ -70,7 +70,7 @@ struct Incoming {
   uint64_t stream_bytes;  // with the table; 0: it is in the slot
 };
 
-// In the process's own memory, for the exchange that is under way.
+// It lies in the process's own memory, for the exchange that is under way.
 struct Notes {
   uint64_t* table;     // [n] of our stream
   Incoming* incoming;  // [n]
@@ -166,7 +166,7 @@ struct ExchangeAny : Machine {
   static size_t table_bytes(const Group& group) { return group.n * sizeof(uint64_t); }
   size_t short_bytes(const Group& group) const { return group.n * sizeof(ShortEntry) + mine.bytes; }
   bool is_short(const Group& group) const { return short_bytes(group) <= kInlineBytes; }
-  // Of our own, where it is long.
+  // The bytes of our own stream, if it is long.
   size_t stream_bytes(const Group& group) const { return is_short(group) ? 0 : table_bytes(group) + mine.bytes; }
 
   // The participant in whose stream we are the t-th.
@@ -211,7 +211,7 @@ struct ExchangeAny : Machine {
 
   static bool has_places(const Group& group) { return group.n <= kDirectCopyParticipants; }
   static size_t place_of(uint32_t message) { return sizeof(StreamHeading) + message * sizeof(MessagePlace); }
-  // With the places of so many messages.
+  // The heading's bytes, with the places of so many messages.
   static size_t heading_bytes(const Group& group, uint32_t messages) {
     return has_places(group) ? place_of(messages) : sizeof(StreamHeading);
   }
@@ -271,7 +271,7 @@ struct ExchangeAny : Machine {
     group.fill(&Desk::filled_up, piece);
   }
 
-  // Where our two entries of a table are.
+  // The place of our two entries in a table.
   size_t entries() const { return t * sizeof(uint64_t); }
   size_t entries_end() const { return entries() + sizeof(Incoming::place); }
 

@@ -19,7 +19,7 @@ inline const void* packed_view(const smelt_data& data, size_t offset, size_t byt
   if (bytes > 0) data.pack(data.context, offset, bytes, room);
   return room;
 }
-// copy_piece: of a piece of a long message, to a shelf or from one, and of a long block of our own.
+// Use copy_piece for pieces of long messages, to a shelf or from one, and for long blocks that stay in this process.
 template <void (*copy)(void*, const void*, size_t) = copy_inline>
 void pack(const smelt_data& data, size_t offset, size_t bytes, void* to) {
   if (data.base)
@@ -136,7 +136,7 @@ struct Pieces {
   size_t in(uint64_t k, size_t total) const { return k + 1 < count ? elements : total - k * elements; }
 };
 
-// Of reductions whose result everybody gets, or most.
+// Combines a reduction whose result all participants get, or most.
 struct FoldForAll {
   const smelt_data* in;
   const smelt_data* out;
@@ -174,7 +174,7 @@ struct InlineOperands {
   template <typename How>
   [[gnu::always_inline]] const void* get(How how, uint32_t i, const void* own, size_t bytes) {
     if (i == how.group.me) return own;
-    // Of two with operands of different lengths, one may take the line that two share (allreduce.cc).
+    // If two have operands of different lengths, one may take the line that they share (allreduce.cc).
     const auto in_pair = [&] { return how.group.n == 2 && how.group.is_here(how.group.pair_line().half[i].flag); };
     const void* const operand = how.get(i, how.group.desks[i].up, bytes, place[turn].bytes, in_pair);
     if (operand) turn = !turn;

@@ -75,7 +75,7 @@ struct Group : Rings {
   // 7. Which method has the long calls of two, where nobody measured.
   MethodTrials trials;
 
-  // 8. Of a pool's groups (pool.h): how they are found there.
+  // 8. A pool finds its groups by these (pool.h).
   struct Pool* pool = nullptr;
   BlockTicket ticket;
   uint16_t* members = nullptr;                     // [n]

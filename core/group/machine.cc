@@ -71,7 +71,7 @@ Finding ask(Group& group, Canary& canary) {
   return finding;
 }
 
-// Of the loaded profile, in this process, once.
+// It is called once in this process, for the loaded profile.
 int adopt(const Finding& finding) {
   if (const int error = rescale_profile(loaded, finding.factor, &rescaled)) return error;
   as_found = {&rescaled, fnv1a(finding.factor, sizeof finding.factor, as_loaded.hash)};

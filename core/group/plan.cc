@@ -221,8 +221,9 @@ uint32_t children_of_root(const Schedule& tree) {
   return children;
 }
 
-// Is the tree quicker than the fixed order? Also when each participant is done in the tree. Within a block the fixed
-// order is a star as well, and what the model makes of the order in which a star is read is not worth a second one.
+// Is the tree quicker than the fixed order? The question is also when each participant is done in the tree. Within a
+// block the fixed order is a star as well, and what the model makes of the order in which a star is read is not worth a
+// second one.
 int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, Prediction* by_tree, bool* quicker) {
   Schedule fixed;
   Prediction in_order;

@@ -13,7 +13,7 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 char* room = nullptr;  // guarded by the mutex
 size_t room_bytes = 0;
 
-// Of which pages are kept from one use to the next: as much as the patterns of a few ranks take.
+// So many bytes of pages are kept from one use to the next: as much as the patterns of a few ranks take.
 constexpr size_t kKept = 128 << 10;
 
 }  // namespace

@@ -198,7 +198,7 @@ struct Making {
     for (uint32_t i = 1; i < n; ++i) tell(down(i), text);
   }
 
-  // With a seat in the block, or why not: *error. nullptr without memory.
+  // Takes a seat in the block, or says why not: *error. nullptr without memory.
   smelt_group* seated(const BlockTicket& ticket, const Block& block, int* error);
   // All have one, or some could not.
   int end(smelt_group* group, int error, bool in_sync, smelt_group** made);
@@ -299,7 +299,7 @@ smelt_pool* make_pool(const smelt_host& host, uint32_t n, uint32_t me) {
   return pool;
 }
 
-// As a group's participants do (create.cc).
+// Joins as a group's participants do (create.cc).
 int join(smelt_pool* pool, const smelt_host& host, uint32_t n, uint32_t me) {
   BlockTicket ticket;
   int error = pool ? 0 : -ENOMEM;

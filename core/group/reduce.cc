@@ -58,7 +58,7 @@ const ReduceRoute* tree_of(Group& group, const Reduction& job) {
   return is_for_all(job) ? nullptr : group.tree_for(job.fold, job.root);
 }
 
-// Through the shelves.
+// The data go through the shelves.
 template <typename Method>
 struct Shelved : Machine {
   static constexpr int kRooms = 1;

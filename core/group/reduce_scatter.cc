@@ -31,7 +31,7 @@ struct Blocks {
   size_t each;
 
   size_t of(uint32_t i) const { return counts ? counts[i] : each; }
-  // Of all those before block i.
+  // The sum of all those before block i.
   size_t before(uint32_t i) const {
     if (!counts) return each * i;
     size_t sum = 0;
@@ -105,7 +105,7 @@ struct ReduceScatterInline : Machine {
   }
 };
 
-// Which elements of which block go into which piece, and where there.
+// Says which elements of which block go into which piece, and where there.
 struct Cut {
   size_t room = 0;  // elements of a piece
   uint64_t pieces = 0;
@@ -127,8 +127,8 @@ struct Cut {
     pieces = (job.elements + room - n - 1) / (room - n);
     last_count = 0;
   }
-  // Of a block of `count` elements: how many of them are reckoned to be in a piece where it is sliced, to be in the row
-  // where not; that is what `before` below is the sum of.
+  // A block of `count` elements has so many in a piece if it is sliced, else in the row; `before` below is the sum of
+  // these.
   size_t width(size_t count) {
     if (!sliced) return count;
     if (count != last_count) last_count = count, last_width = (count + pieces - 1) / pieces;

@@ -83,7 +83,7 @@ struct Rooted {
                : unpack<copy_piece>(own, 0, row.length(root), block(root));
   }
   void keep_own_part(uint32_t, size_t, size_t, const void*) const {}
-  // Before the pieces.
+  // It is called before the pieces.
   void begin_pieces(uint32_t me) const {
     if (me == root) keep_own(Towards::kRoot);
   }
@@ -179,8 +179,9 @@ struct CollectShelf : Machine {
             SMELT_AWAIT(how.piece_free(piece));
             pack<copy_piece>(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
-            // Not from the shelf, where others read at the same time, and whose lines may have left our own cache
-            // (measured, allgather of two, 64 KiB / 1 MiB, near: 3.2 / 71 us from the shelf, 2.6 / 55 so).
+            // Our own part is not taken from the shelf: others read there at the same time, and its lines may have left
+            // our own cache (measured, allgather of two, 64 KiB / 1 MiB, near: 3.2 / 71 us from the shelf, 2.6 / 55
+            // so).
             const char* const packed =
                 job.own.base ? static_cast<const char*>(job.own.base) + offset : group.up_piece(group.me, piece);
             job.keep_own_part(group.me, offset, part(group, group.me), packed);

@@ -80,7 +80,7 @@ struct ScanInline : Machine {
  private:
   // The first operand stays until it has been combined with the second.
   char* room_of_operand() const { return i == 0 ? partial_rooms[1].bytes : operand_room; }
-  // With operand i, of so many.
+  // It combines with operand i, of so many.
   void combine(const void* operand, uint32_t count) {
     if (i > 0) {
       char* const room = partial_rooms[i % 2 == 0].bytes;
@@ -92,9 +92,9 @@ struct ScanInline : Machine {
   }
 };
 
-// Of two. `served`: false means "take the shelves". error: the kernel refused after all. The owner does not write to
-// the memory that is read, in place or not, because its scan is its operand. A long exscan is shared as CopyRooted
-// shares (rooted_copy.h).
+// Two participants take this way. `served`: false means "take the shelves". error: the kernel refused after all. The
+// owner does not write to the memory that is read, in place or not, because its scan is its operand. A long exscan is
+// shared as CopyRooted shares (rooted_copy.h).
 struct ScanSingle : Machine {
   bool served = false;
   ExchangeNotices notices;

@@ -19,7 +19,7 @@ using Scattering = Rooted<EqualRow>;
 
 // The row as it is sent.
 size_t sent_bytes(const Group& group, size_t bytes) { return (group.n - 1) * bytes; }
-// Where the block of that participant begins in it.
+// The place in it where the block of that participant begins.
 size_t place_of(const Group& group, const Scattering& job, uint32_t i) {
   return ((i + group.n - job.root) % group.n - 1) * job.bytes;
 }
@@ -55,7 +55,7 @@ struct ScatterInline : Machine {
         } else {
           SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, group.operand_bytes, room)) != nullptr);
           unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + place_of(group, job, group.me));
-          // Of two participants, the one that hears the other knows that it has finished everything before.
+          // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
         group.finish();

@@ -211,7 +211,7 @@ struct ScattervReceiver : ScattervSide {
         if (error) return true;
         SMELT_AWAIT(how.is_here(job().root, group.desks[job().root].down));
         hear(group);
-        // Of two participants, the one that hears the other knows that it has finished everything before.
+        // If there are two participants, the one that hears the other knows that it has finished everything before.
         if (group.n == 2) group.finish_together();
         if (!is_long) {
           SMELT_AWAIT((from = how.get(job().root, group.desks[job().root].down, heading.longest * (group.n - 1),

@@ -130,7 +130,7 @@ struct BeginLong : Machine {
     }
     return true;
   }
-  // After the shelves have served the call.
+  // It is called after the shelves have served the call.
   template <typename How>
   bool end(How how) {
     return trial.end(how, MethodTrials::Method::kShelf);

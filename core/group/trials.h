@@ -14,7 +14,7 @@
 // So of each collective and size (a power of two) the first kEach calls take single copy, as most MPI libraries do, and
 // the next kEach the shelf; then both once more, for what disturbs one call mostly disturbs its neighbours, and the
 // shelf's pages are new at first. The first of each kEach does not count: it finds the caches as the other method has
-// left them. Of the others the second least time counts, and the method that it chooses has the next kPeriod calls.
+// left them. The second least time of the others counts, and the method that it chooses has the next kPeriod calls.
 // Then all begins anew, for the data may be others now, or the trial may have been disturbed.
 //
 // A call's time is from when the last participant has begun it to when the last one is done. After a tried call the
@@ -49,7 +49,7 @@ class MethodTrials {
   enum class Method : uint8_t { kShelf, kSingleCopy };
   static constexpr int kMethods = 2;
 
-  // Of one collective and size. Zeros: nothing has been tried.
+  // A row is one collective and size. Zeros: nothing has been tried.
   struct Row {
     uint16_t served;  // calls since it is over
     uint8_t calls;    // tried so far
@@ -133,7 +133,7 @@ class MethodTrials {
   static constexpr int64_t kLongest = UINT32_MAX;
   static constexpr uint64_t kPiece = 16 << 10, kAhead = kPieceRing * kPiece;  // of the usual length
   static constexpr uint64_t kLeastShare = 60, kShare = 97;                    // percent
-  // Of a call of so many pieces, percent.
+  // The percentage for a call of so many pieces.
   static constexpr uint64_t share_ahead(uint64_t pieces) { return std::max(kLeastShare, 100 * pieces / (pieces + 1)); }
 
   static void count(Row& row, int i, uint32_t ns) {

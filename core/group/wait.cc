@@ -31,7 +31,7 @@ bool Group::should_make_room(uint32_t peer) {
 
 void Group::idle(uint32_t peer, uint32_t turn) {
   const bool make_room = should_make_room(peer);
-  // Hosts yield in their progress too when they know of the crowd: one of two turns is enough for either.
+  // An oversubscribed host yields in its progress function, too, so each side yields every second turn.
   if (make_room && turn % 2 == 0)
     os::yield_cpu();
   else if (host.progress)

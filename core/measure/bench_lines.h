@@ -49,7 +49,7 @@ class OwnLines {
   char* const memory_;
 };
 
-// Room for a T that is shared with the processes that are forked afterwards. Not ok(): there is no memory.
+// Room for a T that is shared with the processes that are forked afterwards. If it is not ok(), there is no memory.
 template <typename T>
 class SharedLines {
  public:

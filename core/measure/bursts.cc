@@ -1,6 +1,6 @@
 // A round needs no acknowledgement: a sender that has all lines of its partner's round knows that the partner has read
-// its lines of the round before, so it may overwrite them. Nor need all begin at once: a sender that is ahead waits for
-// its partner in the first round.
+// its lines of the round before, so it may overwrite them. All need not begin at once either: a sender that is ahead
+// waits for its partner in the first round.
 #include "measure/bursts.h"
 
 #include <map>

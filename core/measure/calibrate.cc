@@ -48,8 +48,7 @@ std::string name_of(const ClassFigures& figures) {
   return figures.part == 0 ? distance : fmt::format("{} (part {})", distance, figures.part);
 }
 
-// A class of which nothing, or the hop alone, was measured before the time was over has typical costs, to the scale of
-// its hop.
+// If time ran out before a class was measured, or with its hop alone, it has typical costs scaled by its hop.
 DirectionCost typical_for(const PairClass& one, double hop) {
   const TypicalCost typical = typical_cost(one.distance);
   const double scale = typical.hop > 0 ? hop / double{typical.hop} : 1;
@@ -159,7 +158,7 @@ void set_crossings(ProfileImage& image, Meter& meter) {
   }
 }
 
-// Where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.
+// Measures where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.
 void set_queues(ProfileImage& image, Meter& meter, uint32_t cpu_quota) {
   const uint32_t most = cpu_quota > 0 ? cpu_quota / 2 : kQueuePairs[kQueueSizes - 1];
   for (const QueuePairs& pairs : queue_pairs(image, most)) {

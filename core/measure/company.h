@@ -14,7 +14,7 @@ struct Company {
   uint32_t most = 1;       // pairs at once
   bool share_llc = false;  // pairs at once may have a last-level cache in common
 
-  // As many of `pending` as may run together, from its front; taken out of it. At least one.
+  // As many of `pending` as may run together, from its front; taken out of it. There is at least one.
   std::vector<Spot> take(std::vector<Spot>& pending, const std::vector<Pu>& pus) const;
 };
 

@@ -6,9 +6,9 @@
 //   reduce       doubles in the shared memory are added to the reader's own
 //
 // So the bytes are always in the writer's caches, as far as they fit, as they are when a collective hands them on. One
-// sample is one message: nothing overlaps, and the clock's own cost is taken off. Of the samples the midmean; the first
-// one of each size warms up. A CPU with itself: one process writes and then reads; the system call reads its own
-// memory.
+// sample is one message: nothing overlaps, and the clock's own cost is taken off. The figure is the midmean of the
+// samples; the first one of each size warms up. A CPU with itself: one process writes and then reads; the system call
+// reads its own memory.
 #include "measure/copies.h"
 
 #include <algorithm>

@@ -12,12 +12,13 @@ constexpr double kSkewedShare = 0.7;     // of the time, at most; the tight race
 constexpr uint32_t kTightLaps = 16;      // of each
 constexpr double kLongestDelayNs = 1e5;  // an episode that takes a good part of that was not let run undisturbed
 
-// By more than the two spreads.
+// Is it slower by more than the two spreads?
 bool slower(const Racer& one, const Racer& other) {
   return one.ratio * (1 - one.spread / 2) > other.ratio * (1 + other.spread / 2);
 }
 
-// Of these, those that have run, the fastest first. A finalist that ran more rounds was faster in the one before.
+// Those of `order` that have run come back, the fastest first. A finalist that ran more rounds was faster in the one
+// before.
 std::vector<uint32_t> in_order(std::vector<uint32_t> order, const std::vector<Finalist>& finalists,
                                Racer Finalist::*race) {
   std::erase_if(order, [&](uint32_t k) { return (finalists[k].*race).laps == 0; });

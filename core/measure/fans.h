@@ -26,8 +26,8 @@ struct Fan {
 std::vector<Fan> fan_cpus(const ProfileImage& image);
 
 // A further child may cost its parent more in company than the pairs showed, one at a time: where the fans say so,
-// send_busy (by scatter) and recv_busy (by gather, less the poller) of all pairs of their distance are raised to it.
-// Only from four children on: with fewer the round trip's other parts hide it.
+// send_busy (by scatter) and recv_busy (by gather, less the poller) of all pairs of their distance are raised to it. It
+// shows only from four children on: with fewer the round trip's other parts hide it.
 void raise_by_fans(ProfileImage& image);
 
 // One curve: every number of kFanChildren that there are children for; the others stay 0. Throws UserError when a CPU

@@ -24,7 +24,7 @@ struct Meeting {
     uint64_t address;
   } probe[SMELT_MAX_PARTICIPANTS];
 
-  // To be called before the processes are forked; nullptr without memory.
+  // It must be called before the processes are forked; nullptr without memory.
   static Meeting* open(unsigned n) {
     void* memory = ::mmap(nullptr, sizeof(Meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;

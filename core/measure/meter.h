@@ -16,7 +16,8 @@ struct CpuPair {
   int a, b;
 };
 
-// Not thread-safe: one caller. The measuring functions throw UserError when this process may not use one of the CPUs.
+// A meter is not thread-safe: it has one caller. The measuring functions throw UserError when this process may not use
+// one of the CPUs.
 class Meter {
  public:
   virtual ~Meter() = default;

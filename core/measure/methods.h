@@ -33,8 +33,8 @@ struct MeasuredMethods {
 };
 
 // For 2 participants (the CPUs of different cores that are nearest by the measured hop) and, from 4 cores on, for
-// min(16, cores), one on each core. A machine of one core has no sets. Of the time until `until_ns` each group gets its
-// share. The caller must have no other threads.
+// min(16, cores), one on each core. A machine of one core has no sets. Each group gets its share of the time until
+// `until_ns`. The caller must have no other threads.
 MeasuredMethods measure_methods(const ProfileImage& image, const Progress& progress = {},
                                 const MethodEffort& effort = {});
 

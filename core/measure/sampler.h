@@ -31,7 +31,7 @@ class Samples {
   const Sample* find(Spot spot) const;  // nullptr: not measured
   void put(Spot spot, const Sample& sample);
   void forget(Spot spot) { place_[at(spot)] = kNone; }
-  // Of those among `spots` that were measured: the steady ones, or all where none is steady.
+  // The steady ones among those `spots` that were measured, or all if none is steady.
   std::vector<Spot> usable(const std::vector<Spot>& spots) const;
   std::vector<double> hops(const std::vector<Spot>& spots) const;  // of usable()
   // The full ones among usable(); where none is, all that are full.

@@ -101,7 +101,7 @@ double SimulatedMachine::disturbance(const Running& pair) const {
 
 double SimulatedMachine::sample(Running& pair, double cost) {
   std::uniform_real_distribution<double> share(0, 1);
-  // From low to high, each decade as likely as the other.
+  // The value lies from low to high, each decade as likely as the other.
   const auto spread = [&](double low, double high) { return low * std::pow(high / low, share(random_)); };
   double value = cost * std::max(0.1, 1 + settings_.noise * std::normal_distribution<double>()(random_));
   const auto busy = static_cast<uint32_t>(settings_.busy_cpu);

@@ -23,7 +23,7 @@ inline uint32_t skew_delay(uint32_t sequence, uint32_t episode, uint32_t partici
   return SplitMix64(uint64_t{sequence} << 32 | uint64_t{episode} << 16 | participant).below(most + 1);
 }
 
-// Of the n participants' in these episodes, the sum of each episode's longest.
+// The sum, over these episodes, of the longest delay of the n participants in each.
 inline uint64_t longest_delays(uint32_t sequence, uint32_t begin, uint32_t end, uint32_t n, uint32_t most) {
   uint64_t sum = 0;
   for (uint32_t episode = begin; episode < end; ++episode) {

@@ -17,7 +17,7 @@ class Survey {
   // The allowed CPUs; the references must outlive the survey.
   Survey(const std::vector<Pu>& pus, Meter& meter, const CalibrationOptions& options);
 
-  // To be called once. Throws UserError, Interrupted.
+  // It may be called once. Throws UserError, Interrupted.
   void run();
 
   const Samples& samples() const { return samples_; }

@@ -20,7 +20,8 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kLeastSamples = 8;  // before the time limit counts
-// From announcing oneself as a sleeper to being one. Longer than a system call, and long enough for a CPU to fall idle.
+// A sleeper takes so long from announcing itself as one to being one. That is longer than a system call, and long
+// enough for a CPU to fall idle.
 constexpr double kFallAsleepNs = 50'000;
 
 struct WaitingBoard {

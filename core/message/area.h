@@ -28,7 +28,7 @@ struct Shape {
   uint64_t bytes() const { return members * area_bytes(); }
 };
 
-// In the shared memory, one per member, written by it.
+// Each member has one in the shared memory, written by it.
 struct alignas(kLineBytes) MemberLine {
   int32_t process;
   uint64_t started;
@@ -119,7 +119,7 @@ struct Areas {
       : memory(static_cast<char*>(all)), shape(as), bytes(as.area_bytes()), me(number) {}
 
   Area of(uint16_t member) const { return Area(memory + member * bytes, shape); }
-  // As an area begins.
+  // An area begins with it.
   MemberLine& line_of(uint16_t member) const { return *reinterpret_cast<MemberLine*>(memory + member * bytes); }
   char* packet(uint16_t member, uint32_t number) const {
     return of(member).packets + uint64_t{number} * shape.packet_bytes;

@@ -7,7 +7,7 @@
 
 namespace smelt::message {
 
-// Of an endpoint, since it was opened. Relaxed: each is right, no two need be of the same moment.
+// The counts of an endpoint since it was opened. Relaxed: each is right, no two need be of the same moment.
 struct Counters {
   uint64_t received_inline, received_eager, received_single_copy, received_pieces;  // messages, by how they came
   uint64_t unexpected;          // of them: nobody had asked for them when they came

@@ -63,7 +63,7 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
   return true;
 }
 
-// What take_in() has left for after the lock.
+// Does what take_in() has left for after the lock.
 void Inflow::deliver_list(Message* first) {
   while (Message* const message = first) {
     first = message->behind;
@@ -103,7 +103,8 @@ int Inflow::read_whole(Request* receive, const Message& message, uint64_t bytes)
   }
   if (!receive->unpack) {
     const int refused = os::read_process(process, receive->buffer, header.address, bytes);
-    // Not now, so never: a program may forbid it itself at any time.
+    // One refusal disables single copy for good: a program may forbid the call to itself at any time, and a filter
+    // never goes away.
     if (refused == -EPERM || refused == -ENOSYS) set_single_copy(false);
     return refused;
   }

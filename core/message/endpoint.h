@@ -22,7 +22,7 @@
 //
 // Any thread may call anything at any time, but a request belongs to one thread at a time: it lives, and its buffer,
 // until it is complete. A thread that calls progress() does everybody's work; one thread empties the inbox, the others
-// return. Of those that wait one polls, the others sleep.
+// return. One of the waiting threads polls, the others sleep.
 //
 // The endpoint is a door. Behind it are five parts, each with state of its own that nobody else touches:
 //
@@ -64,18 +64,20 @@ class Endpoint : public Object {
   // if it makes room within a second.
   static void close(Endpoint* endpoint);
 
-  // Before the first message. Messages of more than `eager` bytes (at most a packet) are announced, and received by
-  // single copy if they have at least `single_copy`.
+  // It must be called before the first message. Messages of more than `eager` bytes (at most a packet) are announced,
+  // and received by single copy if they have at least `single_copy`.
   void set_limits(uint64_t eager, uint64_t single_copy);
   // Whether single copy or pieces is found out by trying both (way_trials.h), and set_limits() is where that begins. At
-  // first not.
+  // first set_limits() alone decides.
   void set_trials(bool on) { inflow_.set_trials(on); }
   void set_single_copy(bool allowed) { inflow_.set_single_copy(allowed); }  // as open() says
-  // One thread at a time calls, and the caller sees to the order (lock_bit.h). Before the first message.
+  // One thread at a time calls, and the caller sees to the order (lock_bit.h). It must be called before the first
+  // message.
   void set_alone(bool alone);
   // Are there more members than CPUs for them? (At first not.)
   void set_crowded(bool crowded) { crowded_ = crowded; }
-  // A waiter calls this now and then, with no lock: other communication of the program. Before the first message.
+  // A waiter calls this now and then, with no lock: other communication of the program. It must be called before the
+  // first message.
   void set_host(void (*progress)(void* argument), void* argument) { host_ = progress, host_argument_ = argument; }
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
   // nobody else is within. 0, -EINVAL, -ENOMEM, or the carrier's error. Closed with the endpoint.

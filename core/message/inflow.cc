@@ -68,7 +68,7 @@ bool Inflow::keep(Message* message) {
   return true;
 }
 
-// For a message that nobody may have asked for. False: no memory.
+// Is there room for a message that nobody may have asked for? False: no memory.
 bool Inflow::has_room(uint64_t bytes) {
   if (spare_room_ && !Store::is_same_size(spare_bytes_, bytes)) {
     store_->free_parcel(spare_room_, spare_bytes_);
@@ -97,7 +97,7 @@ void Inflow::left_unexpected() {
 // it.
 bool Inflow::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
-  // relaxed: a share, and no more. Before anybody can find it: the finder gives the packet back.
+  // relaxed: a share, and no more. This must happen before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) add(held_[message->sender], 1, alone_);
   if (!met) met = table_.arrive(&message->node);
   if (!met) {

@@ -56,7 +56,7 @@ class Inflow {
   void set_trials(bool on) { trials_.set_on(on); }  // the limit above is only where both ways have yet to be tried
   void set_far(Far* far, uint32_t members) { far_ = far, members_ = members; }
 
-  // As Endpoint says (receive.cc).
+  // Its contract is Endpoint's (receive.cc).
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
               uint64_t capacity, bool* done);
   void receive_held(Request* request, Request* holder, void* buffer, uint64_t capacity, bool* done);

@@ -1,8 +1,8 @@
-// Which of an endpoint's members have died.
+// Liveness knows which of an endpoint's members have died.
 //
 // A member dies once. The kernel knows of those of this machine, and asking it takes microseconds; so of all threads
 // together one asks, now and then, for all members at once. Those of other machines are gone when their carrier has
-// failed with them (far.h). Whoever finds a member gone may rely on all that it wrote while it lived.
+// failed with them (far.h). A process that finds a member gone may rely on all that it wrote while it lived.
 //
 // What follows from a death is the endpoint's: abandon.cc.
 #pragma once

@@ -13,9 +13,9 @@ inline constexpr uintptr_t kLocked = 1;
 
 // Takes the lock; `rest`: the word's other bits. acquire: all that the last holder wrote is seen.
 //
-// `alone`: one thread at a time comes by, and whoever lets it sees to the order. Then the lock only keeps a thread from
-// taking it twice, and a store will do. An exchange waits for all stores before it: behind a message that has just been
-// sent that is a hop.
+// If `alone`, only one thread uses the lock at a time; the caller orders its successive users. Then the lock only keeps
+// a thread from taking it twice, and a store will do. An exchange waits for all stores before it: behind a message that
+// has just been sent that is a hop.
 inline bool try_lock(std::atomic<uintptr_t>& word, uintptr_t* rest, bool alone = false) {
   // relaxed, all: a look, the exchange decides. Only a holder changes the word's other bits.
   *rest = word.load(std::memory_order_relaxed);

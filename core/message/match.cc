@@ -91,7 +91,8 @@ void MatchTable::grow() {
                  [&](uint64_t key) { return index_of(hash_of(key), buckets + 1) == buckets; });
     // relaxed: nobody looks before the number below is stored
     fresh.word.store(goes.overflow, std::memory_order_relaxed);
-    // release: the new segment and its bucket. Before the old bucket is unlocked: its next holder must see this.
+    // release: the new segment and its bucket. This comes before the old bucket is unlocked: its next holder must see
+    // this.
     buckets_.store(buckets + 1, std::memory_order_release);
     unlock(old.word, stays.overflow);
   }

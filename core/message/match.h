@@ -54,12 +54,12 @@ struct MatchLink {
 struct alignas(8) MatchNode {
   uint64_t key = 0;
   uint64_t mask = kExact;  // of a receive
-  // Of a message, set by the caller: messages that came later have a larger one. Of a receive, set by the table.
+  // A message's is set by the caller, and messages that came later have a larger one. A receive's is set by the table.
   uint64_t number = 0;
   MatchLink link;  // the table's
 };
 
-// The kinds of wildcards: any source, any tag, both. As masks say.
+// The kinds of wildcards: any source, any tag, both. The masks say which is which.
 inline constexpr int kWildcards = 3;
 
 struct MatchMessage : MatchNode {

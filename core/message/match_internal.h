@@ -32,7 +32,7 @@ struct HeldBucket {
   bool is_full = false;  // a queue has found no slot
 };
 
-// Where a queue hangs, or would. `link` nullptr: there is none of the key.
+// The place where a queue hangs, or would. `link` nullptr: there is none of the key.
 struct QueuePlace {
   uintptr_t* link;
   MatchBucket::Slot* slot;  // nullptr: in the overflow
@@ -65,7 +65,7 @@ struct Queues : Where {
     held->is_full = true;
   }
 
-  // Behind those of its own kind.
+  // It comes behind those of its own kind.
   void append(HeldBucket* held, const QueuePlace& place, MatchNode* node, uintptr_t kind) const {
     const uintptr_t word = last_of(node, kind);
     if (!place.link) {

@@ -60,7 +60,7 @@ MatchMessage* sorted(MatchMessage* chain) {
   return all;
 }
 
-// Which kinds of wildcards this shard has seen. Under its lock.
+// The kinds of wildcards that this shard has seen. The caller holds its lock.
 uint32_t seen_by(const MatchShard& shard) {
   // relaxed: set under this lock
   return shard.ordered.load(std::memory_order_relaxed);
@@ -103,14 +103,14 @@ uint64_t MatchTable::wildcards() const {
   return all;
 }
 
-// Under the shard's lock.
+// The caller holds the shard's lock.
 void MatchTable::note_wildcard(MatchShard* ours, int wildcard) {
   // relaxed, both: a count
   ours->asked.store(ours->asked.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (!has(seen_by(*ours), wildcard)) begin_index(ours, wildcard);
 }
 
-// The first wildcard of a kind. Under the shard's lock.
+// The first wildcard of a kind. The caller holds the shard's lock.
 void MatchTable::begin_index(MatchShard* ours, int wildcard) {
   // relaxed: the locks of the buckets tell everybody
   ours->ordered.store(seen_by(*ours) | 1u << wildcard, std::memory_order_relaxed);

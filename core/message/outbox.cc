@@ -124,9 +124,10 @@ Outbox::Announced Outbox::announce(Request* request) {
 // receiver has them from their last time. (Two that send each other 8 bytes at the same time, far: 230 in place of 280;
 // 128 bytes: 290 in place of 510.)
 //
-// Not the first line of a cell whose message has more: its reader would have it back while the sender waits for those
-// behind it. And nothing for messages of four lines or a body: a processor whose thread reads three lines to their end
-// fetches those behind, so asking takes longer than not (200 bytes there and back, far: 410 in place of 300).
+// The first line of a cell whose message has more is not asked for, because its reader would have it back while the
+// sender waits for those behind it. And nothing for messages of four lines or a body: a processor whose thread reads
+// three lines to their end fetches those behind, so asking takes longer than not (200 bytes there and back, far: 410 in
+// place of 300).
 void Outbox::ask_ahead(const Inbox& inbox, uint64_t position, uint64_t bytes) const {
   const uint64_t in_cell = kBeforeData + bytes;
   if (bytes >= kAskedAhead || !inbox.is_in_row(position, areas_.me)) return;
@@ -213,7 +214,7 @@ void Outbox::reply(Message* message) {
 
 // --- what waits for room ---
 
-// Under the queue's lock, when it has changed.
+// It is called under the queue's lock, when the queue has changed.
 void Outbox::note(Queue* queue) {
   const bool is_waiting = queue->first || queue->first_reply || queue->first_granted;
   // relaxed, all: hints to threads that have not queued anything themselves
@@ -250,7 +251,7 @@ bool Outbox::launch_waiting() {
     if (queue.first_granted) any |= launch_pieces(&queue, to, &completed, &last_completed);
     note(&queue);
     unlock(queue.lock, 0);
-    // Only now: the function that is called may send.
+    // This comes only now, because the function that is called may send.
     while (Request* send = completed) {
       completed = send->behind;
       finish(send, alone_);

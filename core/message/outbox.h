@@ -1,8 +1,8 @@
 // All that leaves this member: sends, receivers' answers to senders, and the sender's end of long messages in pieces.
 //
-// What finds room goes into its receiver's inbox at once. What finds none, or no packet, is put in a queue, one per
-// receiver, and goes later, when a thread calls launch(). Sends of one receiver keep their order: a send that begins
-// while others wait goes behind them. Answers need not, and go first, since somebody waits for them.
+// A message that finds room goes into its receiver's inbox at once. A message that finds none, or no packet, is put in
+// a queue, one per receiver, and goes later, when a thread calls launch(). Sends of one receiver keep their order: a
+// send that begins while others wait goes behind them. Answers need not, and go first, since somebody waits for them.
 //
 // A queue has a lock, held for a few instructions, or for as long as it takes to send what waits. The fast path takes
 // none: it asks whether sends wait, claims a cell, writes it. Any thread may call anything.
@@ -36,7 +36,7 @@ class Outbox {
   uint64_t eager_bytes() const { return eager_bytes_; }
   void set_far(Far* far, uint32_t members) { far_ = far, members_ = members; }
 
-  // As Endpoint says.
+  // Its contract is Endpoint's.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
            bool synchronous, bool* done);
   bool send_now(uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes);

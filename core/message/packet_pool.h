@@ -23,7 +23,7 @@ namespace smelt {
 
 inline constexpr uint32_t kNoPacket = ~0u;
 
-// In shared memory: the stack of returned packets, and the links of every list.
+// The stack of returned packets, and the links of every list, lie in shared memory.
 struct PacketStack {
   alignas(kLineBytes) std::atomic<uint32_t> top;  // packet + 1; 0: empty
 };
@@ -32,7 +32,7 @@ struct PacketReturns {
   PacketStack* stack = nullptr;
   uint32_t* next = nullptr;  // [packets] packet + 1; 0: the last
 
-  // From any process that has the memory mapped.
+  // Any process that has the memory mapped may call it.
   void give_back(uint32_t packet) const;
 };
 
@@ -46,7 +46,7 @@ class PacketPool {
  public:
   static constexpr uint32_t kLists = 16;  // threads beyond share them
 
-  // Before anybody else looks. `holders`: [packets], the owner's memory.
+  // It must be called before anybody else looks. `holders`: [packets], the owner's memory.
   void write_full(const PacketReturns& returns, uint32_t packets, std::atomic<uint16_t>* holders);
 
   void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
@@ -54,7 +54,7 @@ class PacketPool {
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t packet);
 
-  // Before a member is told of it.
+  // It must be called before a member is told of it.
   void hand_to(uint32_t packet, uint16_t member);
   // Takes back the packets of a member that has died: how many.
   uint32_t reclaim(uint16_t member);

@@ -15,7 +15,7 @@ void PiecePool::write_full(PieceReturns* returns, uint32_t pieces, std::atomic<u
   for (uint32_t i = 0; i < pieces; ++i) set_free(i);
 }
 
-// Under the lock. Its receiver has read it or is dead, so nobody else knows of it.
+// The caller holds the lock. Its receiver has read it or is dead, so nobody else knows of it.
 void PiecePool::set_free(uint32_t piece) {
   // relaxed, both: whoever is handed the piece next is told after them
   returns_->is_back[piece].store(0, std::memory_order_relaxed);
@@ -23,7 +23,7 @@ void PiecePool::set_free(uint32_t piece) {
   free_ |= 1u << piece;
 }
 
-// Under the lock.
+// The caller holds the lock.
 void PiecePool::collect() {
   for (uint32_t i = 0; i < pieces_; ++i) {
     // relaxed: one that is being handed over just now has not come back

@@ -24,7 +24,7 @@
 
 namespace smelt {
 
-// In shared memory.
+// It lies in shared memory.
 struct alignas(kLineBytes) PieceReturns {
   std::atomic<uint8_t> is_back[kLineBytes];  // by piece
 
@@ -37,7 +37,7 @@ class PiecePool {
  public:
   static constexpr uint32_t kMost = 32;
 
-  // Before anybody else looks. `pieces`: 1 to kMost. `holders`: [pieces], the owner's memory.
+  // It must be called before anybody else looks. `pieces`: 1 to kMost. `holders`: [pieces], the owner's memory.
   void write_full(PieceReturns* returns, uint32_t pieces, std::atomic<uint16_t>* holders);
 
   void set_alone(bool alone) { alone_ = alone; }  // lock_bit.h
@@ -45,7 +45,7 @@ class PiecePool {
   uint32_t take();  // kNoPacket: none, just now
   void give_back(uint32_t piece);
 
-  // Before a member is told of it.
+  // It must be called before a member is told of it.
   void hand_to(uint32_t piece, uint16_t member);
   // Takes back the pieces of a member that has died: how many. None is on its way there.
   uint32_t reclaim(uint16_t member);

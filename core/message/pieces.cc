@@ -77,7 +77,7 @@ void Outbox::grant(const Header& answer, uint16_t to) {
   unlock(queue.lock, 0);
 }
 
-// Some pieces; others want to get on, too. Under the queue's lock.
+// Some pieces; others want to get on, too. The caller holds the queue's lock.
 bool Outbox::launch_pieces(Queue* queue, uint16_t to, Request** completed, Request** last) {
   constexpr int kAtATime = 4;
   const uint16_t me = areas_.me;

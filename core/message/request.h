@@ -68,7 +68,7 @@ struct Request {
 // Tells a waiter that one of its requests is complete (waiters.cc).
 void signal(Waiter* waiter);
 
-// Within the call of its owner, whom nobody knows to wait for it.
+// It is used within the call of its owner, whom nobody knows to wait for it.
 inline void end(Request* request) {
   // release: for the thread to which it may be handed over
   request->state.store(Request::kComplete, std::memory_order_release);

@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kChunkBytes = 256 * 1024, kLeastParcel = 512;
 constexpr uint64_t kChunkHead = 64;  // the chunk's own word, and then what is cut from it begins a line
 
-// Which of the lists of parcels: of kLeastParcel bytes, of twice as many, ...
+// The number of a list of parcels: of kLeastParcel bytes, of twice as many, ...
 int parcel_size(uint64_t bytes) { return std::bit_width((std::max<uint64_t>(bytes, 1) - 1) / kLeastParcel); }
 
 }  // namespace

@@ -53,7 +53,7 @@ class Store {
   // A place of `each` bytes from a list of such, and back.
   void* take(Free*& free, uint64_t each);
   void give(Free*& free, void* place);
-  // Under the lock.
+  // The caller holds the lock.
   static void put_back(Free*& free, void* place);
   void* new_chunk();
 

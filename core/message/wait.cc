@@ -88,7 +88,7 @@ uint32_t Endpoint::wait_for(Request* const* requests, uint32_t count, uint32_t n
   return waiter.detach(requests, count, needed, attached);
 }
 
-// Until the waiter is told that it is over.
+// Waits until the waiter is told that it is over.
 void Endpoint::wait_on(Waiter* waiter, Request* const* requests, uint32_t count) {
   const auto lacking = [&] { return waiter->is_done() ? 0u : 1u; };
   waiters_.count_thread();

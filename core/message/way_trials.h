@@ -1,15 +1,14 @@
 // Pieces or single copy: which way a long message comes sooner, found out by trying both.
 //
-// It depends on what no table knows. Of data that their sender has just written the lines are in its cache alone:
-// single copy reads them from there, and when the sender writes the data again it must have them back, line by line;
-// the lines that pieces go through are the endpoint's, and the sender's own stay where they are. Of data that are sent
-// again unchanged, as most benchmarks do, the receiver's cache still has a copy: single copy takes a system call, and
-// pieces move every line all the same. Measured, two CPUs of a Xeon (hop 120 ns), one way, us, pieces / single copy:
-// 64 KiB written each time 9.6 / 14.6, unchanged 9.7 / 3.8; 1 MiB unchanged 195 / 61. And a sender that computes sends
-// no pieces meanwhile.
+// It depends on what no table knows. If the sender has just written the data, their lines are in its cache alone.
+// Single copy reads them from there, and when the sender writes the data again it must have them back, line by line.
+// Pieces go through the endpoint's lines, and the sender's own stay where they are. If data are sent again unchanged,
+// as most benchmarks do, the receiver's cache still has a copy: single copy takes a system call, and pieces move every
+// line all the same. Measured, two CPUs of a Xeon (hop 120 ns), one way, us, pieces / single copy: 64 KiB written each
+// time 9.6 / 14.6, unchanged 9.7 / 3.8; 1 MiB unchanged 195 / 61. And a sender that computes sends no pieces meanwhile.
 //
 // So the receiver tries both, for each sender and size (a power of two). Messages that come while long ones of our own
-// are under way are kept apart (below). Of the others it takes the time from the meeting of message and receive to the
+// are under way are kept apart (below). For the others it takes the time from the meeting of message and receive to the
 // data's being there. What comes through pieces waits for the pieces asked for before, so its time begins when those
 // are there. That does not tell what the reading costs the sender later on. So it also looks at the period, from one
 // message's being there to the next one's.
@@ -35,16 +34,16 @@
 // with windows of 64 messages, us, pieces / single copy: 2 MiB unchanged 320 / 190, 16 KiB 3.1 / 1.6; MPI_Sendrecv of 1
 // MiB written each time 166 / 234, 4 MiB 890 / 620.
 //
-// Of the first messages kTrial go the usual way and kTrial the other one; then, after kLonger times as many, again
-// kTrial the way not chosen; and so on, until it is kTrial of every kPeriod. One way a trial begins where no pieces are
-// on their way: the sender would copy them meanwhile, and single copy would take longer. After kPatience messages it
-// begins all the same. Of several in a row the first half of kTrial do not count: single copy finds in its cache what
-// single copy has brought there. A way that has not been tried for long remembers little of it.
+// Among the first messages kTrial go the usual way and kTrial the other one. Then, after kLonger times as many, kTrial
+// go the way not chosen again, and so on, until it is kTrial of every kPeriod. One way a trial begins where no pieces
+// are on their way: the sender would copy them meanwhile, and single copy would take longer. After kPatience messages
+// it begins all the same. The first half of kTrial in a row do not count: single copy finds in its cache what single
+// copy has brought there. A way that has not been tried for long remembers little of it.
 //
-// Of each way means are kept, of some kOver last messages. Not the least time, for pieces that come while the receiver
-// is elsewhere are all there afterwards; and of many messages to and fro at once the last ones are faster. A time
-// counts for at most kMost times the mean (a period both ways kMostPeriod: data may be written between windows of
-// messages), as what disturbs a message may take thousands of times as long.
+// The receiver keeps means of each way, of some kOver last messages. The least time would not do: pieces that come
+// while the receiver is elsewhere are all there afterwards, and the last ones of many messages to and fro at once are
+// faster. A time counts for at most kMost times the mean (a period both ways kMostPeriod: data may be written between
+// windows of messages), as what disturbs a message may take thousands of times as long.
 //
 // Any thread may call anything; of two that note at once one may be lost.
 #pragma once
@@ -78,7 +77,8 @@ class WayTrials {
   void set_on(bool on) { on_ = on; }  // at first not. Before the first message
   bool is_on() const { return on_; }
 
-  // By which the next message is to come. `usual`: where nothing is known. `is_quiet`: no pieces are on their way.
+  // The way by which the next message is to come. `usual`: where nothing is known. `is_quiet`: no pieces are on their
+  // way.
   Way next(const Traffic& traffic, Way usual, bool is_quiet = true) {
     Row& row = row_of(traffic);
     // relaxed, here and below: each value stands for itself

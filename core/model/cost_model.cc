@@ -26,7 +26,7 @@
 //   crossing    0.6 between     Readers on both sides of a boundary take a line from each other. On two sockets of 24
 //               packages        Cascade Lake cores the first reader on the other one made all readers on the near one
 //                               wait 0.3 us longer for each line (published with ICPP 2023's 10.1145/3605573.3605616;
-//                               results/2026-11-27-model-shared-lines.txt). Of that two thirds of a far hop go to the
+//                               results/2026-11-27-model-shared-lines.txt). Two thirds of a far hop of that go to the
 //                               hop, which is then the farthest reader's for all.
 //               0.25 between    Nobody published it between the caches of one package, where reads go through a
 //               caches          directory as well.
@@ -91,7 +91,7 @@ struct Arrays {
     package[i] = like.package[j];
   }
 
-  // Without service times.
+  // The costs have no service times.
   Costs costs(uint32_t n, CostUnit unit, float poller) const {
     return Costs{n, unit, hop, send_busy, recv_busy, ready_read, poller, {}, node, llc, core, package, {}};
   }

@@ -32,7 +32,7 @@ uint64_t crossing(const float* a, const float* b, SampledRange* range) {
   *range = {};
   if (!measured(b)) return UINT64_MAX;
   if (!measured(a)) return 0;
-  // From the largest size down, as long as b is cheaper. `from`: the smallest of those sizes at which that is
+  // Goes down from the largest size, as long as b is cheaper. `from`: the smallest of those sizes at which that is
   // worthwhile; `below`: the next smaller one, where it is not.
   int from = -1, below = -1;
   for (int i = kCurveSizes - 1; i >= 0; --i) {

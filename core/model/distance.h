@@ -17,14 +17,14 @@ inline constexpr uint32_t kDistances = 6;
 inline constexpr const char* kDistanceNames[kDistances] = {"self",      "same core",    "same last-level cache",
                                                            "same node", "same package", "other package"};
 
-// Where a CPU sits. Any numbers: equal = same.
+// The place of a CPU. Any numbers: equal = same.
 struct Location {
   uint16_t core, llc, node, package;
 };
 Distance distance_between(const Location& a, const Location& b);  // never kSelf
 inline const char* distance_name(Distance distance) { return kDistanceNames[static_cast<uint32_t>(distance)]; }
 
-// Of CPU i in whatever keeps the four numbers in arrays of these names.
+// CPU i's location in anything that keeps the four numbers in arrays of these names.
 template <typename Ids>
 Location location_in(const Ids& ids, uint32_t i) {
   return {ids.core[i], ids.llc[i], ids.node[i], ids.package[i]};
@@ -34,7 +34,7 @@ Distance distance_in(const Ids& ids, uint32_t a, uint32_t b) {
   return distance_between(location_in(ids, a), location_in(ids, b));
 }
 
-// In ns; the meaning of the figures is in model/cost_model.h.
+// The figures are in ns; their meaning is in model/cost_model.h.
 struct TypicalCost {
   float hop, send_busy, recv_busy, ready_read, service, crossing;
 };

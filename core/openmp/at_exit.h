@@ -14,7 +14,7 @@ void note_use(const char* refused);
 // It has been found out since that the shim must take nothing.
 void note_refused(const char* why);
 
-// A team of so many threads has come by. Not for hot paths.
+// A team of so many threads has come by. Hot paths do not call it.
 void note_team(uint32_t threads);
 
 // The reason why a team is not forked and joined by us: a string that stays.

@@ -17,7 +17,8 @@ namespace {
 
 constexpr uint64_t kAddressBits = (uint64_t{1} << kAnswerShift) - 1;
 
-// The function that each name stands for in some object that we do not serve. Never changed while an answer names it.
+// The function that each name stands for in some object that we do not serve. It never changes while an answer names
+// it.
 struct Meanings {
   void* of[kMostSlots];  // those beyond the shim's names are null
 };
@@ -29,7 +30,8 @@ struct Object {
   uintptr_t begin, end;  // of all its segments
   Answer answer;
 };
-// By address. Large Python programs have 500 objects. An object that does not fit is taken for code in no object.
+// They are sorted by address. Large Python programs have 500 objects. An object that does not fit is taken for code in
+// no object.
 constexpr uint32_t kObjects = 4096;
 Object objects[kObjects];
 uint32_t object_count = 0;  // of `objects`
@@ -170,7 +172,7 @@ struct Held {
   void* find(const char* name) const { return handle ? dlsym(handle, name) : nullptr; }
 };
 
-// The number of these meanings among the others. Under the lock.
+// The number of these meanings among the others. The caller holds the lock.
 Answer answer_for(const Meanings& meanings) {
   const uint32_t kept = std::min(next_other, kOthers);
   for (uint32_t i = 0; i < kept; ++i)
@@ -264,7 +266,7 @@ void forget_closing() { closing.store(closing_here); }
 
 }  // namespace smelt::openmp
 
-// For the stubs: where to jump.
+// Tells the stubs where to jump.
 extern "C" __attribute__((visibility("hidden"))) void* smelt_openmp_meant(void** slot, const void* address) {
   return smelt::openmp::meant(*slot, address);
 }

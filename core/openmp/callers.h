@@ -44,7 +44,8 @@ namespace smelt::openmp {
 // Set once a second runtime has been seen in the process: from then on calls inside regions are looked at, too.
 extern "C" bool smelt_openmp_several __attribute__((visibility("hidden")));
 
-// 1: our runtime serves the caller. From 2 on: another runtime's entry points, others[answer - 2] (callers.cc).
+// 1: our runtime serves the caller. An answer from 2 on stands for another runtime's entry points, others[answer - 2]
+// (callers.cc).
 using Answer = uint32_t;
 inline constexpr Answer kUnknown = 0, kOurs = 1, kFirstOther = 2;
 
@@ -76,7 +77,7 @@ inline void* meant(void*& slot, const void* address) {
   return is_known_ours(address) ? resolved(slot) : find_meant(slot, address);
 }
 
-// In a child after fork: calls of dlclose in other threads are gone.
+// A child calls it after fork: calls of dlclose in other threads are gone.
 void forget_closing();
 
 // STOCK(GOMP_barrier)(): the entry point that this function's caller would have got.

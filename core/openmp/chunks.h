@@ -86,7 +86,7 @@ enum class Stage : uint8_t { kNone, kBody, kWay };
 inline constexpr uint32_t kFirstLook = 16, kWay = 16, kPause = 512, kRest = 4096;  // 512 apart: at most 0.4 ns a chunk
 inline constexpr uint32_t kTrial = 4;                                              // batches that are judged together
 
-// A team's, in zeroed memory.
+// It is a team's, in zeroed memory.
 struct alignas(kLineBytes) LoopCounter {
   std::atomic<uint64_t> word;
 };
@@ -95,7 +95,7 @@ struct alignas(kLineBytes) LoopCounter {
 struct alignas(kLineBytes) LoopThread {
   std::atomic<uint64_t> batch;
 
-  // The owner's alone.
+  // Only the owner uses it.
   alignas(kLineBytes) std::atomic<uint64_t>* counter;
   DynamicLoop loop;
   uint64_t stride;   // from unit to unit, in the loop's own numbers

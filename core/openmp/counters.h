@@ -14,7 +14,7 @@
 namespace smelt::openmp {
 
 struct alignas(kLineBytes) Counters {
-  // The master's.
+  // Only the master writes it.
   std::atomic<uint64_t> passed{0};         // episodes of the team, served by Smelt or the runtime
   std::atomic<uint64_t> real{0};           // of these, by the runtime's barrier
   std::atomic<uint64_t> regions{0};        // entered
@@ -22,7 +22,7 @@ struct alignas(kLineBytes) Counters {
   std::atomic<uint64_t> starts{0};         // hot teams made
   std::atomic<uint64_t> ends{0};           // of these, ended before their master
   std::atomic<uint64_t> dynamic_loops{0};  // whose chunks the shim handed out
-  // Anybody's.
+  // Any thread may write it.
   alignas(kLineBytes) std::atomic<uint64_t> abandoned{0};  // by whoever marked the barrier
   // Tasks that were not the runtime's. Every thread that has made some adds to them at every barrier, and in one word
   // for all would wait for the others.
@@ -34,7 +34,7 @@ struct alignas(kLineBytes) Counters {
   Counters* next = nullptr;  // all that are alive; guarded by a lock in counters.cc
 };
 
-// By the one writer.
+// Only the one writer calls it.
 inline void count(std::atomic<uint64_t>& counter, uint64_t by = 1) {
   // Relaxed, load and store apart: nobody else writes, and readers want a recent number, no order.
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ inline void count_tasks(Counters& counters, uint32_t thread, uint64_t by) {
   counters.made[thread % Counters::kStripes].tasks.fetch_add(by, std::memory_order_relaxed);
 }
 
-// A region handed to another runtime of the process. Any thread's.
+// Counts a region that was handed to another runtime of the process. Any thread may call it.
 void count_elsewhere();
 
 void add_counters(Counters* counters);

@@ -35,7 +35,7 @@ enum class Access : uint8_t { kIn, kInoutset, kOut };
 
 struct DependNode;
 
-// In a list because of `node`, and in a block of that node's.
+// It is in a list because of `node`, and in a block of that node's.
 struct DependSlot {
   DependSlot* next;
   DependNode* node;
@@ -58,7 +58,7 @@ static_assert(sizeof(DependNode) <= kDependBlockBytes);
 
 inline DependSlot* closed_list() { return reinterpret_cast<DependSlot*>(uintptr_t{1}); }
 
-// Has the task of that node ended? What it did is then seen.
+// Has the task of that node ended? Its effects are then seen.
 inline bool is_closed(const DependNode& node) {
   // Acquire: pairs with close().
   return node.successors.load(std::memory_order_acquire) == closed_list();
@@ -138,7 +138,7 @@ void close(DependNode& node, Ready ready) {
   }
 }
 
-// Of one parent. Its running thread's alone.
+// Each parent has a table. Only the thread that runs the parent uses it.
 struct DependTable {
   struct Entry {
     const void* address;  // nullptr: free
@@ -155,7 +155,7 @@ struct DependTable {
     return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(address) >> 2) * 0x9e3779b97f4a7c15u >> 32) & (room - 1);
   }
 
-  // Where the address is, or would be.
+  // The place where the address is, or would be.
   Entry* look(const void* address) const {
     uint32_t at = place(address, room);
     while (entries[at].address && entries[at].address != address) at = (at + 1) & (room - 1);

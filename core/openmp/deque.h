@@ -23,7 +23,7 @@ namespace smelt::openmp {
 // it pushes; a thief's line, `top`, only when what it knows of it no longer answers. A thief polls `top`, which it has
 // moved itself, and `bottom`. A line that another has read is a transfer for its owner, too (transport/line.h).
 //
-// In zeroed memory.
+// It lies in zeroed memory.
 template <typename Entry, uint32_t kRoom>
 struct Deque {
   static_assert((kRoom & (kRoom - 1)) == 0);

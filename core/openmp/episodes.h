@@ -31,10 +31,9 @@
 namespace smelt::openmp {
 
 // Episode `epoch` is real. False: it was so already. True: it is from now on, and the caller wakes the threads that
-// sleep in it.
-// `guess`: what the word may be now, less than `epoch`; 0: it is looked at first. The thread that was the first to mark
-// before does without: a load of a line that others poll fetches it, and the compare-and-swap then fetches it again. Of
-// several that mark the same episode the others look, which leaves the line with all.
+// sleep in it. `guess`: what the word may be now, less than `epoch`; 0: it is looked at first. The thread that was the
+// first to mark before does without: a load of a line that others poll fetches it, and the compare-and-swap then
+// fetches it again. If several mark the same episode, the others look, which leaves the line with all.
 bool mark(std::atomic<uint64_t>& real_epoch, uint64_t epoch, uint64_t guess = 0);
 
 // The calling thread's next episode is known to be real.

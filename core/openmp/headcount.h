@@ -41,8 +41,8 @@ inline void renew_headcount() {
     ask_for_cpus();
 }
 
-// Has the count of threads or of CPUs changed since the region's master took it in? And takes it in: what was derived
-// from the last one holds no more.
+// Has the count of threads or of CPUs changed since the region's master took it in? It is taken in as well, and nothing
+// that was derived from the last one holds any more.
 inline bool knows_headcount(const RegionRecord& region) {
   return region.threads_seen == headcount.threads.load(std::memory_order_relaxed) &&
          region.cpus_seen == headcount.cpus.load(std::memory_order_relaxed);

@@ -22,7 +22,7 @@
 namespace smelt::openmp {
 
 struct HotRecord {
-  // The master's.
+  // Only the master uses it.
   Team* team;           // barrier and fork of this size
   bool active;          // the workers are kept
   bool inside;          // the master is in a region (or in one of one thread beside the parked team)

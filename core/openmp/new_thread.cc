@@ -8,7 +8,7 @@
 namespace smelt::openmp {
 namespace {
 
-// Of the object's segments that hold code. Relaxed: two numbers that only grow from nothing to what they stay.
+// The ends of the object's segments that hold code. Relaxed: two numbers that only grow from nothing to what they stay.
 std::atomic<uintptr_t> code_begin{0}, code_end{0};
 
 int look(dl_phdr_info* info, size_t, void* entry) {

@@ -1,4 +1,4 @@
-// Where a new thread of an OpenMP runtime begins.
+// This file says where a new thread of an OpenMP runtime begins.
 //
 // The kernel may put a new thread on the CPU of its maker. The maker waits for the team's threads next, by polling. The
 // new thread gets the CPU when the maker's time slice is over, or when another CPU looks for work. On two CPUs the
@@ -14,7 +14,7 @@ namespace smelt::openmp {
 // thread that makes another must not wait for.
 void find_runtime(const void* entry);
 
-// Is this the first function of a thread of that runtime? Never before it was found.
+// Is this the first function of a thread of that runtime? It never is before that was found.
 bool is_of_runtime(void* (*start)(void*));
 
 // Moves a thread that the caller has just made off the caller's CPU. The thread must not change its mask itself before

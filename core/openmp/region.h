@@ -17,7 +17,7 @@ namespace smelt::openmp {
 
 // A master's regions of one nesting depth. A shim derives its own record from it.
 struct RegionRecord {
-  // The master's alone.
+  // Only the master uses it.
   RegionRecord* next_kept;  // of those that no thread has
   bool nested;              // opened inside a region: of this thread, or as a worker of another thread's team
   uint32_t entered;         // how often
@@ -33,22 +33,22 @@ struct RegionRecord {
   Team* last_team;  // of `teams`
   Team teams[kTeamsKept];
 
-  // Of the team at work. Written by the master before it starts one, ordered by the fork.
+  // These are the team's at work. Written by the master before it starts one, ordered by the fork.
   const Victims* victims;
 
   // The largest episode that must be served by the runtime's barrier. Read by every barrier, written when tasks are
   // made.
   alignas(kLineBytes) std::atomic<uint64_t> real_epoch;
-  // Hints for those who leave a barrier because of it: the shim's. In its line, which they have.
+  // Hints for those who leave a barrier because of it: the shim's. They lie in the word's line, which those have.
   std::atomic<const void*> marked_by, marked_for, marked_at;
   std::atomic<void*> copied;  // copyprivate: published by the barrier that follows
 
   Counters counters;
 
-  // Where the threads were last seen, by thread number; written on change only.
+  // The CPUs where the threads were last seen, by thread number; written on change only.
   alignas(kLineBytes) std::atomic<uint32_t> cpus[kMaxParticipants];
 
-  // Of dynamic loops; the second by thread number. Pages of them are there from the first such loop on.
+  // Dynamic loops use these; the second is by thread number. Pages of them are there from the first such loop on.
   LoopCounter loop_counters[kLoops];
   LoopThread loop_threads[kMaxParticipants];
 };
@@ -82,16 +82,16 @@ struct Position {
   uint32_t rare = 0;                // 0: `assumed` is 0, and the next episode is not `marked`. A barrier that looks at
                                     // `marked`, too, takes 139 ns in place of 131 (Emerald Rapids, two threads)
 };
-// In no region. To be copied; its value is not visible here, because GCC writes known zeroes by REP STOS, which takes 5
-// ns.
+// The thread is in no region. To be copied; its value is not visible here, because GCC writes known zeroes by REP STOS,
+// which takes 5 ns.
 extern const Position kOutside;
 
 // In a region that the shim serves: as thread number `thread`, when the barrier of episode `epoch` has been passed.
 inline Position position_in(RegionRecord& region, Barrier* barrier, uint32_t thread, uint64_t epoch, int32_t level) {
   return {1, thread, &region.real_epoch, epoch, nullptr, barrier, &region, level};
 }
-// In a region of which no more than the word is known. In place: a copy of it would lie on the stack of the program's
-// function, which may be small.
+// The thread is in a region of which no more than the word is known. In place: a copy of it would lie on the stack of
+// the program's function, which may be small.
 inline void begin_position(Position& position, void* word) {
   position = kOutside;
   position.word = word;
@@ -123,7 +123,7 @@ inline uint64_t epoch_in(void* word, uint64_t since) {
 // The calling thread is thread number `thread` of the region's team, and runs here.
 void note_cpu(RegionRecord& region, uint32_t thread);
 
-// What the runtime is asked about the calling thread.
+// The questions to the runtime about the calling thread.
 struct RuntimeCalls {
   int (*level)();
   int (*thread)();

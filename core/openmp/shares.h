@@ -6,12 +6,12 @@
 // order (chunks.h), they move between cores each time.
 //
 // A share is a counter as there, a word {episode, next unit}, in a line of its thread's own; and taking of it is the
-// same, for its thread and for all others: one addition. So a unit is handed out once, whoever comes when, and a thread
-// that comes late finds what the others have left of its share. A thread begins with its own share and goes on to the
-// next one when nothing is left there, until it has been at all. It takes one unit at a time: the line of a share moves
-// between cores only where somebody helps.
+// same, for its thread and for all others: one addition. So a unit is handed out once, in whatever order threads come,
+// and a thread that comes late finds what the others have left of its share. A thread begins with its own share and
+// goes on to the next one when nothing is left there, until it has been at all. It takes one unit at a time: the line
+// of a share moves between cores only where somebody helps.
 //
-// The loop's last unit is run by whoever takes it when nothing else is left for that thread: compilers write
+// The loop's last unit is run by the thread that takes it when nothing else is left for that thread: compilers write
 // `lastprivate` as "if my last iteration was the loop's last".
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace smelt::openmp {
 
-// In the units of the loop: where share `i` begins.
+// The place where share `i` begins, in the units of the loop.
 inline uint64_t share_begin(const LoopThread& own, uint64_t i) {
   return i * (own.units / own.threads) + std::min(i, own.units % own.threads);
 }
@@ -48,7 +48,8 @@ inline bool open_shares(LoopCounter* counters, LoopThread* all, uint32_t me, uin
 inline bool take_of_shares(LoopThread* all, uint32_t me, Chunk* chunk) {
   LoopThread& own = all[me];
   while (own.count < own.threads) {
-    // Another's share is looked at first: a look leaves the line with whoever works on it. Relaxed: as in chunks.h.
+    // Another's share is looked at first: a look leaves the line with the thread that works on it. Relaxed: as in
+    // chunks.h.
     const uint64_t word = own.count == 0 ? 0 : own.counter->load(std::memory_order_relaxed);
     const bool is_empty = word >> kUnitBits == (own.episode & kEpisodeMask) && (word & kUnitMask) >= own.seen;
     if (const uint64_t unit = is_empty ? own.seen : take_units(own, 1); unit < own.seen) {

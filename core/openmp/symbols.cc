@@ -71,7 +71,7 @@ struct Definitions {
     if (!strings || !symbols) hashes = nullptr;
   }
 
-  // Until `each` is false.
+  // It goes on until `each` is false.
   template <typename Each>
   void for_each_node(Each each) const {
     const char* at = first;

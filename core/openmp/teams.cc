@@ -174,8 +174,8 @@ struct Request : TeamRequest {
   }
 };
 
-// A hash of a plan's inputs: the CPUs where its threads were last seen, and the profile whose costs it is made by. To
-// be compared only, so relaxed.
+// A hash of a plan's inputs: the CPUs where its threads were last seen, and the profile whose costs it is made by. It
+// is only compared, so relaxed.
 uint64_t seen_now(const RegionRecord& region, uint32_t size) {
   const Profile* const costs = profile.load(std::memory_order_relaxed);
   uint64_t hash = fnv1a(&costs, sizeof costs);

@@ -39,7 +39,7 @@ void* block_by_module(size_t module) {
   struct Index {
     unsigned long module, offset;
   } index{module, 0};
-  // By name, because linking to it would need the dynamic linker beside libc.
+  // It is found by name, because linking to it would need the dynamic linker beside libc.
   static const auto get = reinterpret_cast<void* (*)(Index*)>(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
   return get && module ? get(&index) : nullptr;
 }

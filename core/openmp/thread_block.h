@@ -10,7 +10,8 @@ struct ThreadBlock {
   size_t bytes;
 };
 
-// Of the object that holds `address`. Of the main program none: in its block lie the program's own variables.
+// The block of the object that holds `address`. The main program has none: in its block lie the program's own
+// variables.
 ThreadBlock thread_block(const void* address);
 
 }  // namespace smelt::openmp

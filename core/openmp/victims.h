@@ -28,12 +28,13 @@ struct Victims {
   const uint16_t* order() const { return reinterpret_cast<const uint16_t*>(this + 1); }
 };
 
-// The order for each of threads 0, 1, ... on CPUs `members` (indices into `machine`, different ones). In pages of its
-// own; nullptr: no memory. free_victims() takes nullptr, too.
+// The order for each of threads 0, 1, ... on CPUs `members` (indices into `machine`, different ones). It lies in pages
+// of its own; nullptr: no memory. free_victims() takes nullptr, too.
 Victims* order_victims(const Costs& machine, std::span<const uint16_t> members);
 void free_victims(Victims* victims);
 
-// The i-th victim of thread `me`, 0 <= i < threads - 1. Without an order for so many threads: its successors.
+// The i-th victim of thread `me`, 0 <= i < threads - 1. If there is no order for so many threads, these are its
+// successors.
 inline uint32_t victim_of(const Victims* victims, uint32_t me, uint32_t threads, uint32_t i) {
   if (victims && victims->threads == threads) return victims->order()[uint64_t{me} * (threads - 1) + i];
   const uint32_t next = me + 1 + i;

@@ -51,14 +51,14 @@ struct SharedObject {
   int make_for_processes(const char* file, size_t bytes, ObjectTicket* told);
   // -ENOTSUP: another machine, user or process namespace, or the memory is not the ticket's. `least`: bytes of a head.
   int attach(const ObjectTicket& told, size_t least);
-  // When the memory has been written: now the ticket may be given to others.
+  // It is called when the memory has been written: now the ticket may be given to others.
   template <typename Ticket>
   void issue(const ObjectTicket& told, Ticket* ticket) const {
     static_assert(sizeof *ticket == sizeof told);
     reinterpret_cast<Head*>(memory)->name = told.name;
     std::memcpy(ticket, &told, sizeof told);
   }
-  // When nothing has come of it.
+  // It is called when nothing has come of it.
   void discard() const;
   // A participant leaves it; `users`, in the memory, counts those that are there.
   void leave(std::atomic<uint32_t>& users) const;

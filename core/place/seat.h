@@ -22,8 +22,8 @@ inline uint32_t note_cpu(std::atomic<uint32_t>& own, uint32_t first = 0) {
   return here;
 }
 
-// Has the process of a seat surely ended? Not our own. It asks the kernel, a few µs: so every now and then, not with
-// every look. `started`: as os::process_start() said there, or 0.
+// Has the process of a seat surely ended? Our own has not. It asks the kernel, a few µs: so every now and then, not
+// with every look. `started`: as os::process_start() said there, or 0.
 inline bool is_gone(int32_t process, uint64_t started) {
   return process != os::process_id() && os::process_gone(process, started);
 }

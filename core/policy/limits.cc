@@ -1,4 +1,4 @@
-// Which size gets which method, for this group: the thresholds of policy/thresholds.h.
+// Decides which size gets which method, for this group: the thresholds of policy/thresholds.h.
 //
 // All participants must come to the same limits, so only values that the introductions compare may enter here: the
 // profile (if they do not see the same one, all use the guess, which has no curves) and the settings.

@@ -1,4 +1,4 @@
-// Which size of message gets which method in a group of processes.
+// The limits say which size of message gets which method in a group of processes.
 #pragma once
 
 #include <smelt/group.h>
@@ -25,7 +25,7 @@ struct Limits {
 // Sizes at which the methods hand over to each other, from the profile's measured curves.
 // `moves`: the machine may be moved under us (base/fingerprint.h). `strict`: a barrier follows each call.
 Limits group_limits(const Profile* profile, uint32_t n, bool crowded = false, bool moves = false, bool strict = false);
-// Of one group, loose and strict: its other properties count for both.
+// Both are one group's, loose and strict: its other properties count for both.
 bool same_limits(const Limits& a, const Limits& b);
 
 }  // namespace smelt

@@ -74,8 +74,8 @@ Names names_of(Id id) {
   }
 }
 
-// Where nobody measured. Of single copy, the longest through the shelf. Of two, one combines while the other puts, and
-// exchanges are as broadcasts.
+// This limit holds where nobody measured. For single copy it is the longest message through the shelf. If there are
+// two, one combines while the other puts, and exchanges are as broadcasts.
 uint64_t typical_of(Id id, uint64_t participants) {
   if (participants <= 2) return id == Id::kFlatReduce || id == Id::kCopyExchange ? kNever : typical(id);
   switch (id) {
@@ -86,7 +86,7 @@ uint64_t typical_of(Id id, uint64_t participants) {
   }
 }
 
-// Where one curve overtakes the other, and the figures measured there. False: the curves end before they could.
+// Finds where one curve overtakes the other, and the figures measured there. False: the curves end before they could.
 bool cross(const float* handing_over, const float* taking_over, const char* from, const char* to, uint64_t participants,
            Threshold* out) {
   SampledRange range;
@@ -153,7 +153,8 @@ Threshold method_limit(Id id, const Profile* profile, const Situation& situation
     return of(id, kNever, Origin::kSituation,
               "more participants than CPUs: for single copy all would have to run at the same time");
   const bool many = situation.participants > 2;
-  // Of two, broadcasts' curves serve for all that is not combined; of more, they say nothing of blocks for one each.
+  // If there are two, broadcasts' curves serve for all that is not combined; for more, they say nothing of blocks for
+  // one each.
   const bool measured = !many || !is_for_one(id);
   const CurveSet* curves = measured ? curves_for(profile, situation, copies) : nullptr;
   if (!curves) {
@@ -205,7 +206,7 @@ Threshold read_bytes(Id, const Profile* profile, const Situation&) {
   return out;
 }
 
-// Of two that lie as near to each other as two can that were measured.
+// The limit is for two that lie as near to each other as two can that were measured.
 Threshold message_limit(Id id, const Profile* profile, const Situation&) {
   const int64_t set = options().copy_limit;
   if (set >= 0) return of(id, static_cast<uint64_t>(set), Origin::kSetting);

@@ -93,7 +93,7 @@ Threshold find_threshold(ThresholdId id, const Profile* profile, const Situation
 size_t threshold_reason(const Threshold& threshold, char* text, size_t room);
 
 // How many lines a parent does best to store for so many children: one more line is one more store, and leaves fewer
-// pollers on each. Each further poller costs `poller`, each further store `busy`. At least 1, at most
+// pollers on each. Each further poller costs `poller`, each further store `busy`. The result is at least 1, at most
 // kMostReleaseLines.
 inline constexpr uint32_t kMostReleaseLines = typical(ThresholdId::kReleaseLines);
 uint32_t release_lines(uint32_t children, double poller, double busy);

@@ -56,8 +56,8 @@ WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = 
 struct Headcount {
   std::atomic<uint32_t> threads{0};
   std::atomic<uint32_t> cpus{~0u};
-  // A wait has been long, and the CPUs were counted some time ago (os::now_ns()): they are to be counted again. Never,
-  // unless that code says when.
+  // A wait has been long, and the CPUs were counted some time ago (os::now_ns()): they are to be counted again. That is
+  // never so, unless that code says when.
   std::atomic<bool> stale{false};
   std::atomic<int64_t> fresh_until{INT64_MAX};
 
@@ -73,8 +73,8 @@ extern Headcount headcount;
 uint64_t sleeps();
 
 // CPUs that threads of this process may run on at the same time: affinity, SMELT_CPUS. `affinity` is the caller's
-// knowledge of the affinity mask (0: ask the kernel). At least 1. A quota is no matter of how many, but of how long:
-// see wait_policy.
+// knowledge of the affinity mask (0: ask the kernel). It is at least 1. A quota is no matter of how many, but of how
+// long: see wait_policy.
 uint32_t usable_cpus(uint32_t affinity = 0);
 
 // Equality, not >=: a thread that is already past this episode may have marked the next one (openmp/episodes.h).
@@ -90,8 +90,9 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
 // now, and the caller had better sleep.
 bool yield_to_team();
 
-// True if the first burst of polls sufficed. Else the caller goes on with wait_slowly: at once if *stop == epoch. That
-// word is looked at with every poll: it stays in the waiter's cache, and a load more is little beside the pause.
+// True if the first burst of polls sufficed. If it did not, the caller goes on with wait_slowly: at once if *stop ==
+// epoch. That word is looked at with every poll: it stays in the waiter's cache, and a load more is little beside the
+// pause.
 inline bool wait_briefly(const Epoch& flag, uint64_t epoch, const WaitPolicy& policy,
                          const std::atomic<uint64_t>* stop = nullptr) {
   if (poll(flag, epoch)) return true;

@@ -63,7 +63,7 @@ struct DistanceCurves {
 };
 inline constexpr uint32_t kMaxDistanceCurves = 6;
 
-// The outcome of a race of the ways to copy (transport/copy.h): which won, and from which length of a piece on. Of
+// The outcome of a race of the ways to copy (transport/copy.h): which won, and from which length of a piece on. In
 // DistanceCurves::copied_by 0 says that there was no race, 1 that nothing gains on memcpy; then come the ways that do,
 // with each length that is raced.
 inline constexpr uint32_t kRacedPieces = 5;

@@ -1,4 +1,4 @@
-// Where profiles are looked for, and the answers of a loaded one.
+// This file says where profiles are looked for, and answers for a loaded one.
 #include "profile/profile.h"
 
 #include <unistd.h>

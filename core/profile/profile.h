@@ -62,7 +62,7 @@ inline constexpr PackedCounts kLargestCounts = {
 #include "profile/fields.def"
 };
 
-// Where the arrays of a file begin, and its size.
+// The places where the arrays of a file begin, and its size.
 struct PackedLayout {
 #define ARRAY(type, name, length, where) uint64_t name;
 #include "profile/fields.def"

@@ -41,11 +41,12 @@ double longest_way(const Costs& costs, const float* way, int root, bool all) {
   return double{all ? longest : shortest};
 }
 
-// How long it takes one participant to hear from all. Of each other one follow the last message that still brings its
-// news there: these are a tree, for whatever a message carries was read before it left; and whoever reads several reads
-// them one after the other. So no participant has heard from all before the cheapest tree to gather under it has,
-// whether the messages go by rounds, trees or lines; and no barrier is over before all have heard from all, the one
-// that is farthest from the others included. A read takes its price alone or among others, whichever is less.
+// How long it takes one participant to hear from all. For each other participant, follow the last message that still
+// brings its news there. These messages are a tree, because whatever a message carries was read before it left; and a
+// participant that reads several reads them one after the other. So no participant has heard from all before the
+// cheapest tree to gather under it has, whether the messages go by rounds, trees or lines; and no barrier is over
+// before all have heard from all, the one that is farthest from the others included. A read takes its price alone or
+// among others, whichever is less.
 double gathering(const Costs& costs, int to, const SearchLimits& limits, Arena& arena, double enough = HUGE_VAL) {
   char* const scratch = arena.mark();
   TreeProblem problem;

@@ -35,7 +35,7 @@ constexpr ShareSearch kShareSearches[] = {{0},           {400},         {1600}, 
                                           {51200, 1, 1}, {51200, 1, 2}, {51200, 0.5f, 1}, {51200, 0.5f, 3}};
 constexpr uint32_t kMostSharedMoved = 64;  // participants, for other partners as well
 
-// Of few clusters that are large, where a tree in each pays.
+// Are the participants in few clusters that are large, where a tree in each pays?
 bool is_of_large_clusters(const Costs& costs, Arena& arena) {
   char* const scratch = arena.mark();
   auto* of = arena.make<uint16_t>(costs.n);  // not on the stack, of which programs may have little
@@ -145,7 +145,7 @@ int is_no_slower_in_a_loop(const Choice& these, const Choice& those, const Costs
   return error;
 }
 
-// Likewise if the spread with other shares is cheaper, as it is or with other partners too. Annealing, which goes
+// The spread with other shares is taken, too, if it is cheaper, as it is or with other partners. Annealing, which goes
 // farthest for the price of one episode alone, must not make a loop slower for it.
 int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
   Choice cheapest;

@@ -36,7 +36,8 @@ uint32_t number_groups(const uint16_t* ids, uint32_t n, uint16_t* known, uint16_
 
 }  // namespace
 
-// The resources that messages queue for (Costs::service), and when each is free. For all prices under the same costs.
+// The resources that messages queue for (Costs::service), and when each is free. It is kept for all prices under the
+// same costs.
 struct Queues {
   uint16_t *core, *llc, *node;  // [n] which one is the participant's, numbered by first appearance
   double* core_free;            // [n]

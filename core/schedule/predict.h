@@ -32,8 +32,8 @@ struct Prediction {
   double* done = nullptr;  // [n] when each is done
 };
 
-// When everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for all slots:
-// a slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
+// It tells when everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for
+// all slots: a slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
 struct Trace {
   double* begin = nullptr;      // [slots] kept by the message from here ...
   double* end = nullptr;        // [slots] ... to here; between two of them a participant waits

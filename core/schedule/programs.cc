@@ -1,4 +1,4 @@
-// Which signal answers which wait.
+// Finds which signal answers which wait.
 #include "schedule/programs.h"
 
 #include <algorithm>

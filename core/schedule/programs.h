@@ -68,7 +68,7 @@ struct Programs {
   void run_in_time(Turn* queue, Now now, Rank rank, OnSignal on_signal, OnWait on_wait) {
     const Schedule& s = *schedule;
     uint32_t count = 0;
-    // On to the next signal.
+    // Goes on to the next signal.
     const auto advance = [&](uint16_t i) {
       for (; !finished(i); ++at[i]) {
         const Step& next = s.steps[at[i]];

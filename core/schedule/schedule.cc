@@ -127,7 +127,8 @@ struct Writer {
   }
 };
 
-// Are children told by lines that they share, and by which? As few as the costs find best, or by group.
+// Are children told by lines that they share, and by which? There are as few as the costs find best, or they go by
+// group.
 struct Lines {
   const Costs* costs = nullptr;
   const uint16_t* group = nullptr;

@@ -1,4 +1,4 @@
-// From a pattern to each participant's steps.
+// A pattern becomes each participant's steps.
 //
 // A schedule is one little program per participant: `signal` peers, `wait` for peers, in order. Broadcast, reduction
 // and barrier differ only in the programs, so one engine validates them all (validate.h), one prices them all

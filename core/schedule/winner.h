@@ -33,8 +33,8 @@ int stored_winner(const Profile& profile, Operation op, int root, std::span<cons
 
 // The schedule of these participants: the winner on exactly these CPUs if there is one and it is sound, else the
 // cheapest (choose_best). Either has been checked. `members` are indices into the profile; none, or no profile: nobody
-// knows where the participants run, and `costs` alone decide. Of a winner only the pattern, the schedule and the price
-// are filled in, the price as it was when the race was run. 0, -EINVAL (as choose_best), -ENOMEM.
+// knows where the participants run, and `costs` alone decide. If it is a winner, only the pattern, the schedule and the
+// price are filled in, the price as it was when the race was run. 0, -EINVAL (as choose_best), -ENOMEM.
 int choose_for(const Profile* profile, std::span<const uint16_t> members, Operation op, int root, const Costs& costs,
                Arena& arena, Choice* out);
 

@@ -47,7 +47,7 @@ class Barrier {
   // A word of one participant's to all others, as the first half of a construct whose second half is the arrival at
   // `epoch`: the teller waits for nobody, and a hearer for the teller alone. Each epoch has one teller at most. Where
   // *stop == epoch is seen first, all participants turn back or none: once a hear() has said false, it is false for all
-  // hearers that come later or still wait, and tell() is, too. Then what the hearers knew of *stop the teller knows.
+  // hearers that come later or still wait, and tell() is, too. The teller then knows what the hearers knew of *stop.
   bool tell(uint32_t me, uint64_t epoch, void* word);
   bool hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& stop, void** word);
 
@@ -84,8 +84,8 @@ class Barrier {
     uint32_t count;
   };
 
-  // Of create: lays the programs out, with lines of their own for the signal steps; then points every wait at the line
-  // that carries its message: the k-th wait of q for p is the k-th signal of p to q.
+  // create() calls these: the first lays the programs out, with lines of their own for the signal steps; the second
+  // points every wait at the line that carries its message: the k-th wait of q for p is the k-th signal of p to q.
   void lay_out(const Schedule& schedule, Action* actions, Line** flags);
   void connect(const Schedule& schedule, const Action* actions);
 

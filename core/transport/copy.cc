@@ -20,7 +20,7 @@ namespace smelt {
 namespace {
 
 constexpr size_t kCacheLine = 64;
-// Of `ahead`: what is asked for at a time. Measured, 256 KiB near: parts of 1 KiB 7.15 us, of 2 KiB 6.05, memcpy 8.3.
+// `ahead` asks for so much at a time. Measured, 256 KiB near: parts of 1 KiB 7.15 us, of 2 KiB 6.05, memcpy 8.3.
 constexpr size_t kPart = 2048;
 
 #if SMELT_MOVSB
@@ -61,7 +61,7 @@ bool is_movsb_fast_wherever_it_goes() {
 }
 #endif
 
-// To be written.
+// Asks for lines that are to be written.
 void ask_for(const char* from, size_t bytes) {
   for (size_t i = 0; i < bytes; i += kCacheLine) prefetch_to_write(from + i);
 }

@@ -40,7 +40,7 @@ bool can_copy_by(CopyWay way);
 // Is it safe to take it unmeasured? The CPU says so, and a trial within the own cache does not say otherwise: 10 us.
 bool is_fast(CopyWay way);
 
-// One copy; the areas do not overlap. Only what can be.
+// One copy; the areas do not overlap. The way must be one that can be taken here.
 void copy_by(CopyWay way, void* to, const void* from, size_t bytes);
 
 // The choice for this process.

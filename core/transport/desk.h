@@ -72,11 +72,11 @@ struct alignas(kLineBytes) Counter {
   std::atomic<uint64_t> value;  // only its owner writes, and only upwards: release / acquire
 };
 
-// Of the pieces on a shelf; the owner's alone, as a Counter.
+// The owner's count of the pieces on its shelf; only the owner writes it, as a Counter.
 struct alignas(kLineBytes) Filled {
   std::atomic<uint64_t> value;  // pieces put there so far
-  // By the piece's number, as the pieces themselves: the message that it belongs to. Of reductions and allgather, how
-  // long the operands are; of a broadcast, Rings::broadcast_of.
+  // By the piece's number, as the pieces themselves: the message that it belongs to. Reductions and allgather put the
+  // operands' length there; a broadcast puts Rings::broadcast_of.
   std::atomic<uint64_t> message[kPieceRing];
 };
 static_assert(sizeof(Filled) == kLineBytes);

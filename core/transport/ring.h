@@ -50,7 +50,7 @@ struct Rings {
   uint64_t operand_bytes = 0;
   bool lengths_differ = false;  // somebody's operands of this episode are of another length than ours
 
-  // Of the question that was last answered "not yet".
+  // These belong to the question that was last answered "not yet".
   uint32_t behind = 0;  // participants before this one are no obstacle
   uint32_t lines = 0;   // lines of a message that are here
 
@@ -71,7 +71,8 @@ struct Rings {
 
   // --- inline messages
 
-  // Are our slots of this episode free to be written? Not, as far as we know, before everybody has finished `upto`.
+  // Are our slots of this episode free to be written? As far as we know they are not before everybody has finished
+  // `upto`.
   bool slots_free(uint64_t* upto) const {
     *upto = episode - kRing;
     return episode <= kRing || settled >= *upto;
@@ -96,7 +97,7 @@ struct Rings {
     }
   }
 
-  // Of this episode, whatever it is?
+  // Is it of this episode, whatever it is?
   bool is_here(uint64_t flag) const { return (flag ^ episode) << (64 - kEpisodeBits) == 0; }
   bool is_here(const std::atomic<uint64_t>& flag) const { return is_here(flag.load(std::memory_order_acquire)); }
   bool is_here(const InlineLine& line) const { return is_here(line.flag); }
@@ -149,7 +150,7 @@ struct Rings {
 
   // --- pieces of long messages
 
-  // Are our slots for this piece free? Not, as far as we know, before everybody has consumed `upto`.
+  // Are our slots for this piece free? As far as we know they are not before everybody has consumed `upto`.
   bool piece_free(uint64_t piece, uint64_t* upto) const {
     *upto = piece - kPieceRing + 1;
     return piece < kPieceRing || drained >= *upto;
@@ -193,7 +194,7 @@ struct Rings {
   void cast(Question question, bool yes) {
     desk().status.vote[question].store(vote_for(yes), std::memory_order_release);
   }
-  // Have all cast their vote? Then *all: all said yes.
+  // Have all cast their vote? If so, *all says whether all said yes.
   bool all_cast(Question question, bool* all);
 };
 

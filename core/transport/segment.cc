@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// In this process's own memory.
+// It lies in this process's own memory.
 struct Segment {
   Segment* next = nullptr;
   uint64_t name = 0;
@@ -27,7 +27,7 @@ struct Segment {
 
 namespace {
 
-// In the shared memory, at the beginning of the segment and of every block.
+// It lies in the shared memory, at the beginning of the segment and of every block.
 struct SegmentHead {
   uint64_t name;
 };
@@ -57,8 +57,8 @@ constexpr uint32_t kIdleSegments = 16;
 constexpr uint64_t kMostResting = 32 << 20;
 
 // Blocks of one size that are looked at for a free one, in turn: a program with thousands of groups would look at all
-// of them for each new one. Of large blocks all, from the last one on: memory counts for more, and whoever frees one
-// and takes one again gets the pages that it has written before.
+// of them for each new one. All large blocks are looked at, from the last one on: memory counts for more, and a program
+// that frees one and takes one again gets the pages that it has written before.
 constexpr uint32_t kMostLooks = 16, kLargeLog2 = 20;
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -100,7 +100,7 @@ Segment* map_segment(int descriptor, uint64_t bytes) {
   return segment;
 }
 
-// Where the owner carves blocks: whole pages behind the first.
+// Is it a place where the owner carves blocks: whole pages behind the first?
 bool has_place_for(const Segment& segment, uint64_t offset, uint64_t bytes) {
   return offset % kPage == 0 && offset >= kPage && offset < segment.bytes && bytes <= segment.bytes - offset;
 }

@@ -60,7 +60,7 @@ void rest_block(const Block& block, uint64_t trace);
 // The leader's: true where all `users` have rested it, each with that trace, and nobody has given it up; then all of
 // them use it again. `life`: how often it has been woken before, since it was allocated.
 bool wake_block(const Block& block, uint32_t users, uint32_t life, uint64_t trace);
-// Is the block still ours to be woken? Not when the leader has allocated it anew.
+// Is the block still ours to be woken? It is not if the leader has allocated it anew.
 bool block_is_kept(const Block& block);
 // A user that would not be there when it is woken: before it releases it, so that nobody wakes it.
 void spoil_block(const Block& block);

@@ -2,8 +2,9 @@
 //   false_profile FILE NS                        this machine, every hop takes so many nanoseconds: what a stale
 //                                                profile looks like
 //   false_profile FILE SHAPE [CHANGE ...]        a machine of that shape, in hwloc's notation, at typical costs
-//     (pretended_cpus.c), but PATTERN:N        that pattern has won among its first N CPUs
-//     busy=SHARE       who sends or receives is busy for this share of a hop
+//                                                (pretended_cpus.c), but:
+//     PATTERN:N        that pattern has won among its first N CPUs
+//     busy=SHARE       a sender or receiver is busy for this share of a hop
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>

@@ -4,7 +4,7 @@
 
 namespace smelt {
 
-// A file descriptor that cannot be forgotten on one of the many ways out. Not open when negative.
+// A file descriptor that cannot be forgotten on one of the many ways out. A negative one is not open.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

@@ -22,7 +22,7 @@
 #include "base/os/errno_keeper.h"
 #include "base/os/no_cancellation.h"
 
-// Of glibc from 2.32 on (sys/single_threaded.h). Weak: elsewhere there is none.
+// glibc has it from 2.32 on (sys/single_threaded.h). Weak: elsewhere there is none.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name
 extern "C" char __libc_single_threaded __attribute__((weak));
 
@@ -51,10 +51,10 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel rea
 
 namespace {
 // A clock may stand: under libfaketime with an absolute time, in a replayed run, in a sandbox. A wait with a time limit
-// would then never end. So the calling thread's looks count where its readings do not differ: after more equal ones
-// than a ticking clock gives in a row, each look puts the time ahead by the least that a look takes, and each sleep by
-// the time that the kernel has slept. A reading that differs is the clock's word again. In one word, for a thread's
-// stack holds it.
+// would then never end. If the clock stands still, this thread's looks count instead: after more equal ones than
+// a ticking clock gives in a row, each look puts the time ahead by the least that a look takes, and each sleep by the
+// time that the kernel has slept. A reading that differs is the clock's word again. All this is one word, because a
+// thread's stack holds it.
 struct Readings {
   uint32_t last = 0;   // the low bits
   uint32_t equal = 0;  // since, and the sleeps, in looks; at most kMostLooks: 20 minutes
@@ -95,9 +95,9 @@ bool process_barrier() {
   if (process_barrier_refused()) return false;
   const ErrnoKeeper keeper;
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return true;
-  // Not registered yet, or no more (EPERM; a restart from a checkpoint makes a new address space). Registering twice is
-  // harmless, so two threads that come here at once need no lock. Sandboxes that filter the call answer EPERM or ENOSYS
-  // to both.
+  // The process has not registered yet, or is registered no more (EPERM; a restart from a checkpoint makes a new
+  // address space). Registering twice is harmless, so two threads that come here at once need no lock. Sandboxes that
+  // filter the call answer EPERM or ENOSYS to both.
   if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
     return true;
   membarrier_refused.store(true, std::memory_order_relaxed);
@@ -206,7 +206,7 @@ int64_t read_small_file(const char* path, char* buffer, size_t bytes) {
 
 namespace {
 
-// In thousandths of a CPU, rounded up.
+// The quota is in thousandths of a CPU, rounded up.
 uint32_t thousandths(long long quota, long long period) {
   if (quota <= 0 || period <= 0 || quota > LLONG_MAX / 1000) return 0;
   const long long wanted = quota * 1000, cpus = wanted / period + (wanted % period != 0);
@@ -223,7 +223,8 @@ struct GroupScratch {
   char path[1400];
 };
 
-// "folder/name"; empty, which no file is, where it is too long. By hand, for printf's pages may not be in memory yet.
+// "folder/name"; empty, which no file is, where it is too long. It is put together by hand, because printf's pages may
+// not be in memory yet.
 template <size_t kBytes>
 void join(char (&out)[kBytes], const char* folder, const char* name) {
   const size_t length = std::strlen(folder), more = std::strlen(name);
@@ -271,7 +272,7 @@ struct Controller {
   uint32_t (*limit)(const char* group, bool second_version, GroupScratch& scratch);
 };
 
-// From <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
+// Goes from <mount>/<inside> up to <mount> itself. In a container the path inside may be the host's and not exist here;
 // the mount point is then the container's own group, which the walk reaches in any case.
 uint32_t limit_upwards(const Controller& controller, bool second_version, const char* mount, const char* inside,
                        GroupScratch& scratch) {

@@ -24,7 +24,8 @@ bool process_barrier_refused();  // has it been? Asks nobody
 
 // The kernel must be told once that the process will want such barriers. With one thread that costs nothing. With more,
 // the kernel first waits until all CPUs have been elsewhere (4 to 12 ms with 2), and till then the process cannot even
-// end: so whoever makes the first thread had better say it before that. process_barrier() says it itself if nobody has.
+// end. So the code that makes the first thread had better call this before that. process_barrier() says it itself if
+// nobody has.
 void register_process_barrier();
 
 bool is_single_threaded();  // false: it is not, or the C library (glibc before 2.32) does not tell

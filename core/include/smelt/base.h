@@ -15,7 +15,7 @@ SMELT_BEGIN
 
 enum { SMELT_MAX_PARTICIPANTS = 1024 };
 
-/* "major.minor.patch" of the library that is loaded. Never NULL, static storage. */
+/* "major.minor.patch" of the library that is loaded. It is never NULL, and has static storage. */
 SMELT_API const char *smelt_version(void);
 
 SMELT_END

@@ -9,9 +9,9 @@
  * that was written before a send is seen after the receive is done.
  *
  * Short messages are copied through shared memory, and the send is done at once. Long ones are read by the receiver
- * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece. Else they
- * come in pieces through shared memory. Their sends, and synchronous ones of any length, are done when the message has
- * met its receive and been read.
+ * from the sender's memory if the kernel allows that (smelt_endpoint_reads) and if they lie in one piece. Otherwise
+ * they come in pieces through shared memory. Their sends, and synchronous ones of any length, are done when the message
+ * has met its receive and been read.
  */
 #ifndef SMELT_ENDPOINT_H
 #define SMELT_ENDPOINT_H
@@ -61,9 +61,9 @@ struct smelt_transfer {
   void (*completed)(smelt_transfer *transfer);
   /* Takes the data, in consecutive pieces, at most as many bytes as there is room; `buffer` is then not looked at. */
   void (*unpack)(smelt_transfer *receive, uint64_t at, const void *data, uint64_t bytes);
-  /* Of a send that begins without `data`: gives the data, in consecutive pieces. The receiver may want less. */
+  /* A send that begins without `data` calls it for the data, in consecutive pieces. The receiver may want less. */
   void (*pack)(smelt_transfer *send, uint64_t at, void *data, uint64_t bytes);
-  /* Not 0: a receive that takes its message out of the others' way and leaves it where it is, for
+  /* If it is not 0, the receive takes its message out of the others' way and leaves it where it is, for
    * smelt_endpoint_receive_held. It must come: a message that is held is not lost otherwise. */
   uint8_t holds;
   uint64_t room[16]; /* Smelt's */
@@ -79,7 +79,7 @@ SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, int crowd
 
 /* One thread at a time calls from now on, and the host sees to the order, as an MPI program must up to
  * MPI_THREAD_SERIALIZED. Then no lock is needed, and so no exchange that would wait until a message just sent has
- * reached its receiver. Before the first message. */
+ * reached its receiver. It must be called before the first message. */
 SMELT_API void smelt_endpoint_one_thread(smelt_endpoint *endpoint);
 
 /* What carries messages to processes of other machines: functions of smelt/rail.h, from where the host has opened them,
@@ -130,11 +130,11 @@ SMELT_API int smelt_endpoint_probe(smelt_endpoint *endpoint, int source, unsigne
                                    uint16_t *sender, int32_t *message_tag, uint64_t *length);
 /* Makes no progress. */
 SMELT_API int smelt_transfer_done(smelt_endpoint *endpoint, smelt_transfer *transfer);
-/* Takes in the messages that have come, up to one that completes a transfer, and sends those that waited for room. Not
- * 0: there was something, and there may be more. */
+/* Takes in the messages that have come, up to one that completes a transfer, and sends those that waited for room. If
+ * the result is not 0, there was something, and there may be more. */
 SMELT_API int smelt_endpoint_progress(smelt_endpoint *endpoint);
-/* Waits until at least `needed` of `count` different transfers are done, and returns how many are. Of all threads that
- * wait here one makes progress, the others sleep. Those whose other side has died are done, with -EPIPE. */
+/* Waits until at least `needed` of `count` different transfers are done, and returns how many are. One of all threads
+ * that wait here makes progress, the others sleep. Those whose other side has died are done, with -EPIPE. */
 SMELT_API unsigned smelt_endpoint_wait(smelt_endpoint *endpoint, smelt_transfer *const *transfers, unsigned count,
                                        unsigned needed);
 
@@ -150,7 +150,7 @@ typedef struct smelt_endpoint_counters {
   /* messages from other machines, by how they came */
   uint64_t received_far_eager, received_far_announced;
 } smelt_endpoint_counters;
-/* The counts so far. From any thread. */
+/* The counts so far. Any thread may call it. */
 SMELT_API void smelt_endpoint_count(const smelt_endpoint *endpoint, smelt_endpoint_counters *counters);
 
 /* Longest messages of each way, in bytes: in the receiver's inbox; in a packet. */

@@ -65,7 +65,7 @@ typedef struct smelt_host {
  * `host` is copied, `host->context` must outlive the group. */
 SMELT_API int smelt_group_create(const smelt_host *host, unsigned n, unsigned me, smelt_group **group);
 
-/* Not collective; every participant frees when it likes, none may call the group afterwards. */
+/* The call is not collective; every participant frees when it likes, and none may call the group afterwards. */
 SMELT_API void smelt_group_free(smelt_group *group);
 
 /* A pool: processes that have agreed once to share memory, and of which any number make groups without their host's
@@ -77,7 +77,7 @@ SMELT_API void smelt_group_free(smelt_group *group);
  *   smelt_pool_group   as smelt_group_create, collective among the participants alone: participant i is member
  *                      members[i] of the pool, and `me` is this process. `key` is any number that participants have in
  *                      common, and that none of them uses for another group at the same time; it is free again when the
- *                      function returns. Of the host, broadcast and minimum are called only by the first group that has
+ *                      function returns. The host's broadcast and minimum are called only by the first group that has
  *                      all of its host's processes (the machine is asked whether its profile holds). -ERANGE for all,
  *                      and nothing has been done: the pool has no such key. A pool of up to 64 has keys below 2,048,
  *                      one of n others below 131,072 / n, in steps of 32
@@ -145,8 +145,8 @@ typedef struct smelt_block {
  *   allgather       `bytes` of each, to `out` of all, which has room for n times as many. `in` may lie at its own place
  *                   there (out + me * bytes), and does not overlap otherwise
  *   reduce_scatter  `in` of each is a row of one block for each participant, of elements[i] elements
- *                   (reduce_scatter_block: all of `elements`), the same on all. Of the rows combined participant i gets
- *                   block i into `out`, which does not overlap `in`. If the block is empty, out is not looked at
+ *                   (reduce_scatter_block: all of `elements`), the same on all. Participant i gets block i of the rows
+ *                   combined into `out`, which does not overlap `in`. If the block is empty, out is not looked at
  *   scan            into `out` of participant i, `in` of participants 0 .. i, combined; in and out as of allreduce
  *   exscan          as scan, but of participants 0 .. i-1; out of participant 0 stays as it is
  *   alltoall        rows of n blocks of `bytes` each, which do not overlap. The i-th of `in` becomes the me-th of

@@ -33,8 +33,8 @@ typedef enum smelt_cost {
 } smelt_cost;
 
 /* Loads the profile at `path`, or with NULL the one for this machine: SMELT_PROFILE, the user's, the system's, else a
- * guess (smelt_model_source tells which). Blocks for file reading only; call it at start-up.
- * With a path: -ENOENT, -EACCES, or -EINVAL for a file that is refused. With NULL only -ENOMEM and -ENODEV. */
+ * guess (smelt_model_source tells which). Blocks for file reading only; call it at start-up. With a path: -ENOENT,
+ * -EACCES, or -EINVAL for a file that is refused. If it is NULL, only -ENOMEM and -ENODEV come. */
 SMELT_API int smelt_model_load(const char *path, smelt_model **model);
 
 /* A model of n CPUs (1 .. SMELT_MAX_PARTICIPANTS) from the paper's two matrices, in nanoseconds, row-major, row =

@@ -23,7 +23,7 @@ struct ClassChange {
   HopChange change;
 };
 
-// Of one operation on one set of CPUs. A pattern that only one of them has: the other's is "".
+// The change concerns one operation on one set of CPUs. A pattern that only one of them has: the other's is "".
 struct WinnerChange {
   std::string operation;
   std::vector<uint32_t> cpus;  // the kernel's numbers, ascending

@@ -21,7 +21,8 @@ inline void fence_between_loads() { std::atomic_signal_fence(std::memory_order_s
 
 inline void prefetch(const void* line) { __builtin_prefetch(line); }
 
-// By name: for the compiler's oldest processors __builtin_prefetch has no such instruction. It does nothing there.
+// The instruction is named here, because for the compiler's oldest processors __builtin_prefetch has none such. It does
+// nothing there.
 inline void prefetch_to_write(const void* line) {
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 }
