@@ -217,6 +217,8 @@ const char* why_not_swapped(const Region& region, unsigned flags) {
   if (region.nested && !options().nested) return "nested";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (smelt_gomp_own.ends) return "its thread is ending";
+  // Its queues by priority, at least those of libgomp 12, do not bear that an implicit task lives on: it falls.
+  if (REAL(omp_get_max_task_priority)() > 0) return "OMP_MAX_TASK_PRIORITY is set";
   if ((flags & 7) != 0 && binds_otherwise(flags & 7)) return "a proc_bind clause";
   return nullptr;
 }

@@ -31,7 +31,8 @@
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, a target region,
 //     the thread's end.
 // These are not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task
-// reductions on the parallel construct, programs with target regions that are tasks (nowait), SMELT_HOT_TEAM=0.
+// reductions on the parallel construct, programs with target regions that are tasks (nowait), OMP_MAX_TASK_PRIORITY,
+// SMELT_HOT_TEAM=0.
 //
 // Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
 // in the same way. In place of the serial part above it has its state in the team around. That state is saved at every

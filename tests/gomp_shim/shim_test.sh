@@ -45,6 +45,8 @@ check_under "proc_bind clauses that ask for less" 0 'hot no more after [0-9]* re
 check_under "SMELT_HOT_TEAM=0: none" 0 '\(0 hot; 0 hot teams made' SMELT_STATS=1 SMELT_HOT_TEAM=0 "$programs/hot"
 check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
 check_under "level 2: why a team is not hot" 0 'team of 2: not hot: dynamic adjustment' SMELT_VERBOSE=2 "$programs/hot"
+check_under "no hot team with priorities" 0 'team of 2: not hot: OMP_MAX_TASK_PRIORITY is set' OMP_MAX_TASK_PRIORITY=4 SMELT_VERBOSE=2 \
+  "$programs/tasks"
 check_under "level 2: a hot team, and its end" 0 'hot no more after [0-9]+ regions: a setting was changed' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
 check_under "counters through the C API" 0 '^ok$' "$programs/counters"
 check "counters through the C API, no shim" 0 '^ok$' "$programs/counters" absent
