@@ -20,7 +20,6 @@ using Action = std::function<int()>;
 
 void add_info(CLI::App& app, Action& chosen);
 void add_tree(CLI::App& app, Action& chosen);
-void add_compare(CLI::App& app, Action& chosen);
 void add_draw(CLI::App& app, Action& chosen);
 void add_calibrate(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);

@@ -124,7 +124,8 @@ void append_entry(std::string* value, const std::string& entry) {
   if (!entry.empty()) *value += (value->empty() ? "" : ":") + entry;
 }
 
-// A file of Smelt's: in `built`, a folder of the build tree, or in `installed`, a folder of the library directory.
+}  // namespace
+
 std::string find_part(const std::string& built, const std::string& installed, const std::string& name) {
   std::vector<std::string> places;
   char here[PATH_MAX];
@@ -142,8 +143,6 @@ std::string find_part(const std::string& built, const std::string& installed, co
     if (const std::string path = place + "/" + name; is_file(path) && ::realpath(path.c_str(), here)) return here;
   return "";
 }
-
-}  // namespace
 
 std::string find_main() { return find_part("core", "smelt", kMainName); }
 

@@ -14,8 +14,11 @@ inline constexpr const char* kMessagesName = "mca_pml_smelt.so";
 // The program that `smelt` becomes for all that it does not do itself (launch.cc).
 inline constexpr const char* kMainName = "smelt-main";
 
-// Beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir.
-// "" when there is none.
+// A file of Smelt's, in `built`, a folder of the build tree, or in `installed`, a folder of the library directory:
+// beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir. ""
+// when there is none.
+std::string find_part(const std::string& built, const std::string& installed, const std::string& name);
+
 std::string find_main();
 std::string find_shim();
 std::string find_kmp_shim();

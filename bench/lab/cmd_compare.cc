@@ -16,6 +16,7 @@
 #include "cli/progress_line.h"
 #include "cli/subsets.h"
 #include "generate/exact.h"
+#include "lab/verbs.h"
 #include "profile/text/error.h"
 #include "zoo/zoo.h"
 

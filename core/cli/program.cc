@@ -1,0 +1,218 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <hwloc.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "cli/commit.h"
+#include "cli/completion.h"
+#include "cli/terminal.h"
+#include "profile/text/error.h"
+#include "smelt_config.h"
+
+namespace smelt {
+
+void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void put_page(const std::string& text) { put(wrapped(text, terminal_width())); }
+
+void show(const Document& document, bool json, const std::function<std::string(const Document&)>& page) {
+  if (json)
+    put(document_text(document));
+  else
+    put_page(page(document));
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file) throw UserError(fmt::format("{}: cannot be written ({})", path, std::strerror(errno ? errno : EIO)));
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\n").c_str(), stderr); }
+
+namespace {
+
+#ifdef __clang__
+constexpr const char* kCompiler = "";  // it says its name itself
+#else
+constexpr const char* kCompiler = "GCC ";
+#endif
+
+std::string hwloc_series() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("{}.{}", version >> 16, version >> 8 & 0xff);
+}
+
+// The verb that was meant, or "" when nothing is near.
+std::string nearest_verb(const CLI::App& app, const std::string& word) {
+  std::string nearest;
+  uint32_t best = most_typing_errors(word.c_str()) + 1;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const uint32_t distance = edit_distance(word.c_str(), verb->get_name().c_str());
+    if (distance < best) best = distance, nearest = verb->get_name();
+  }
+  return nearest;
+}
+
+// An unknown first word deserves better than the parser's "not expected".
+void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (words.empty() || (words[0].size() > 0 && words[0][0] == '-')) return;
+  if (std::any_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->get_name() == words[0]; }))
+    return;
+  const std::string meant = nearest_verb(app, words[0]);
+  throw UserError(fmt::format("'{}' is not a command{}; see 'smelt --help'", words[0],
+                              meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));
+}
+
+// One line of a help: what it is about, and from column 30 on what that does.
+std::string help_line(const std::string& name, const std::string& description) {
+  std::string line = fmt::format("  {:<28}", name);
+  if (name.size() >= 28) line += fmt::format("\n{:30}", "");
+  return line + description + "\n";
+}
+
+// A help reads the same whatever CLI11 the system has. From 2.5 on CLI11's own page is filled to 80 columns, examples
+// and all, and lacks the word "Usage". put_page() fits this one to the terminal.
+class Help : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    return app->get_description() + "\n" + make_usage(app, std::move(name)) + make_positionals(app) +
+           make_groups(app, mode) + make_subcommands(app, mode) + "\n" + app->get_footer() + "\n";
+  }
+
+  // One usage for each verb: of those that run a program, with the program.
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    usage.erase(usage.find_last_not_of('\n') + 1).erase(0, usage.find_first_not_of('\n'));
+    if (usage.rfind("Usage: ", 0) != 0) usage.insert(0, "Usage: ");
+    return usage + (app->get_prefix_command() ? " -- PROGRAM [ARGUMENTS...]\n" : "\n");
+  }
+
+  std::string make_subcommand(const CLI::App* verb) const override {
+    return help_line(verb->get_name(), verb->get_description());
+  }
+
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    return help_line(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option));
+  }
+};
+
+// The facts that a report of a fault should have.
+std::string version_text() {
+  const std::string mpi = SMELT_OPEN_MPI_SERIES;
+  const std::string commit = commit_built();
+  return fmt::format("smelt {}{}\nbuilt by {}{} with hwloc {}, {}", SMELT_VERSION,
+                     commit == "none" ? "" : fmt::format(" (commit {})", commit), kCompiler, __VERSION__,
+                     hwloc_series(), mpi.empty() ? "without Open MPI" : "for Open MPI " + mpi);
+}
+
+// "export, import or diff"
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return out;
+}
+
+// If a verb lacks one of a few words, it deserves better than the parser's "is required".
+std::string missing_text(const CLI::App& verb, const std::string& otherwise) {
+  std::vector<std::string> words = names_of_verbs(verb);
+  if (words.empty())
+    for (const CLI::Option* option : verb.get_options())
+      if (option->get_required() && option->count() == 0 && words.empty()) words = choices_of(*option);
+  return words.empty() ? otherwise : fmt::format("{}: {}?", verb.get_name(), listed(words));
+}
+
+// Returns the exit code of what the arguments ask for.
+int dispatch(const Program& program, std::vector<std::string> words) {
+  if (program.leave_elsewhere) program.leave_elsewhere(words);
+  CLI::App app{"Smelt: machine-aware barriers, broadcasts and reductions between the cores of one machine", "smelt"};
+  app.formatter(std::make_shared<Help>());
+  app.set_version_flag("-V,--version", version_text());
+  app.require_subcommand(1);
+  app.footer(program.footer);
+  Action chosen;
+  std::vector<std::string> tail;
+  program.add_verbs(app, chosen, tail);
+
+  if (!words.empty() && words[0] == "--complete") {  // for shells alone: not in the help
+    put(completions(app, {words.begin() + 1, words.end()}));
+    return 0;
+  }
+  if (!words.empty() && words[0] == "help") {  // smelt help tree = smelt tree --help
+    words.erase(words.begin());
+    words.resize(std::min<size_t>(words.size(), 1));
+    words.push_back("--help");
+  }
+  if (words.empty()) throw UserError(fmt::format("which command? {}; see 'smelt --help'", listed(names_of_verbs(app))));
+  check_verb(app, words);
+  if (words[0] == "run" ||
+      words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    tail.assign(dashes, words.end());
+    words.erase(dashes, words.end());
+  }
+  try {
+    std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+    app.parse(words);
+  } catch (const CLI::Success& help_or_version) {
+    std::ostringstream text;
+    const int code = app.exit(help_or_version, text, text);
+    put_page(text.str());
+    return code;
+  } catch (const CLI::ParseError& error) {
+    std::string text = one_line(error.what()) + ";";
+    std::string names;
+    const CLI::App* verb = &app;
+    while (!verb->get_subcommands().empty()) {
+      verb = verb->get_subcommands()[0];
+      names += verb->get_name() + " ";
+    }
+    if (verb != &app && dynamic_cast<const CLI::RequiredError*>(&error)) text = missing_text(*verb, text);
+    throw UserError(fmt::format("{} see 'smelt {}--help'", text, names));
+  }
+  return chosen();
+}
+
+}  // namespace
+
+int run_program(const Program& program, int argc, char** argv) {
+  int code = kExitUsage;
+  try {
+    code = dispatch(program, {argv + std::min(argc, 1), argv + argc});
+  } catch (const UserError& error) {
+    warn(error.what());
+  } catch (const std::bad_alloc&) {
+    warn("out of memory; name fewer CPUs with --cpus");
+  } catch (const std::exception& error) {
+    warn(fmt::format("internal error: {}; please report it", error.what()));
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    warn(fmt::format("cannot write the output: {}", std::strerror(errno)));
+    return code ? code : kExitOutput;
+  }
+  return code;
+}
+
+}  // namespace smelt
