@@ -6,7 +6,7 @@
 //
 // Time is per change. Counters, of mend: ratio and worst_ratio = value after a change / value of a search from the
 // beginning with its default effort (generate/optimise.h), mean and worst of kLooks looks, taken kBetween changes apart
-// and not timed; gap = mean of what gap() says then. Of bound: the share of generate/bound.h's that it reaches.
+// and not timed; gap = mean of what gap() says then.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "discover/machine_file.h"
-#include "generate/bound.h"
 #include "generate/mend.h"
 #include "generate/optimise.h"
 #include "zoo/zoo.h"
@@ -115,8 +114,6 @@ void mend(benchmark::State& state, const MachineFile& machine, uint32_t n, Direc
 void bound(benchmark::State& state, const MachineFile& machine, uint32_t n, Direction direction) {
   Team team(machine, n, direction);
   for (auto _ : state) benchmark::DoNotOptimize(team.mender.bound());
-  Posed now(team.all.costs, team.members(), direction);
-  state.counters["of_proven"] = team.mender.bound() / lower_bound(now.problem, -1, now.arena);
 }
 
 }  // namespace

@@ -7,16 +7,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "bench/lab/judged.h"
+#include "bench/lab/live.h"
+#include "bench/lab/measured.h"
+#include "bench/lab/subsets.h"
+#include "bench/lab/verbs.h"
 #include "cli/command.h"
-#include "cli/comparison.h"
 #include "cli/interruption.h"
-#include "cli/live.h"
-#include "cli/measured.h"
 #include "cli/picture_options.h"
 #include "cli/progress_line.h"
-#include "cli/subsets.h"
 #include "generate/exact.h"
-#include "lab/verbs.h"
 #include "profile/text/error.h"
 #include "zoo/zoo.h"
 
@@ -39,7 +39,7 @@ constexpr const char* kFixedOrder =
 std::string compared_text(const Document& document) {
   std::string out =
       told(document, "{op} on {machine}, {participants} participants, {cost_model} cost model, in {unit}\n");
-  out += table_text(comparison_table(document));
+  out += table_text(judged_table(document));
   const bool barrier = document["op"] == operation_name(Operation::kBarrier);
   out += told(document, "  lower bound {bound|1}\n");
   out += "ratio: to the cheapest. gap: to the lower bound, which no ";
@@ -55,9 +55,9 @@ struct Gap {
   double mean = 0, worst = 0;
   std::string worst_on;
 };
-Gap gap_over(const std::vector<Comparison>& all) {
+Gap gap_over(const std::vector<JudgedComparison>& all) {
   Gap gap;
-  for (const Comparison& c : all) {
+  for (const JudgedComparison& c : all) {
     const double here = gap_of(c.best(), c.bound);
     gap.mean += here / static_cast<double>(all.size());
     if (here >= gap.worst) gap.worst = here, gap.worst_on = c.machine;
@@ -65,7 +65,7 @@ Gap gap_over(const std::vector<Comparison>& all) {
   return gap;
 }
 
-Document summary_document(const std::vector<Comparison>& all) {
+Document summary_document(const std::vector<JudgedComparison>& all) {
   Document patterns = Document::array(), machines = Document::array();
   for (const ComparedOverAll& row : summarise(all))
     patterns.push_back({{"pattern", row.name},
@@ -74,7 +74,7 @@ Document summary_document(const std::vector<Comparison>& all) {
                         {"worst_on", row.worst_on},
                         {"best_on", row.best_on},
                         {"beats_optimised", row.beats_optimised}});
-  for (const Comparison& c : all) machines.push_back(comparison_document(c));
+  for (const JudgedComparison& c : all) machines.push_back(judged_document(c));
   const Gap gap = gap_over(all);
   return {{"machines", all.size()},
           {"patterns", std::move(patterns)},
@@ -221,24 +221,17 @@ int run_compare(const CompareArguments& arguments) {
   if (arguments.live) return run_live(arguments);
   const bool folder = !arguments.folder.empty();
   const std::vector<std::string> machines = machines_of(arguments);
-  std::vector<Comparison> all;
+  std::vector<JudgedComparison> all;
   Interruption interrupt("interrupted");
   for (const std::string& name : machines) {
     PictureArguments one = arguments.picture;
     one.machine = name;
     PictureRequest request;
     const MachineFile machine = read_request(one, interrupt.asked(), &request);
-    const StillWorking working(
-        fmt::format("comparing patterns on {} ({} of {})", one_line(machine.name), all.size() + 1, machines.size()));
-    const Picture costs = picture_costs(machine, request);
-    int root = -1;
-    if (request.root) {
-      const auto at = std::find(costs.cpu.begin(), costs.cpu.end(), *request.root);
-      if (at == costs.cpu.end())
-        throw UserError(fmt::format("--root {}: {} has no such CPU", *request.root, costs.machine));
-      root = static_cast<int>(at - costs.cpu.begin());
-    }
-    Comparison comparison = compare_patterns(costs, request.op, root, request.effort);
+    request.pattern = "best";  // whose search visits all
+    request.working =
+        fmt::format("comparing patterns on {} ({} of {})", one_line(machine.name), all.size() + 1, machines.size());
+    JudgedComparison comparison = judge_patterns(machine, request);
     // Among others, a search that was cut short would be taken for what it is not.
     if (folder && *interrupt.asked()) break;
     all.push_back(std::move(comparison));
@@ -249,7 +242,7 @@ int run_compare(const CompareArguments& arguments) {
   if (folder)
     show(summary_document(all), arguments.json, summary_text);
   else
-    show(comparison_document(all.front()), arguments.json, compared_text);
+    show(judged_document(all.front()), arguments.json, compared_text);
   return code;
 }
 

@@ -6,5 +6,6 @@
 namespace smelt {
 
 void add_compare(CLI::App& app, Action& chosen);
+void add_simulation(CLI::App& app, Action& chosen);  // calibrate --simulate
 
 }  // namespace smelt

@@ -10,7 +10,6 @@
 #include "base/fingerprint.h"
 #include "base/os/os.h"
 #include "cli/calibration_check.h"
-#include "cli/calibration_simulation.h"
 #include "cli/checks.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
@@ -44,7 +43,6 @@ struct CalibrateArguments {
   bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
   bool network = false;
   std::string peer, agent = "ssh";  // of --network
-  SimulationArguments simulation;   // where it has a machine
 };
 
 // A calibration's findings, for its report.
@@ -300,8 +298,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   return 0;
 }
 
-// The simulation's options mean nothing without it, and most others nothing with it.
-int dispatch_calibrate(CalibrateArguments arguments) {
+int dispatch_calibrate(const CalibrateArguments& arguments) {
   if (arguments.network)
     return sample_networks_to({.peer = arguments.peer,
                                .agent = arguments.agent,
@@ -311,12 +308,7 @@ int dispatch_calibrate(CalibrateArguments arguments) {
                                .json = arguments.json,
                                .quiet = arguments.quiet});
   if (arguments.check) return check_calibration(arguments.json, arguments.quiet);
-  if (arguments.simulation.machine.empty()) return run_calibrate(arguments);
-  if (!arguments.output.empty()) arguments.simulation.output = output_path(arguments);
-  arguments.simulation.all_pairs = arguments.all_pairs;
-  arguments.simulation.json = arguments.json;
-  arguments.simulation.quiet = arguments.quiet;
-  return simulate_calibration(arguments.simulation);
+  return run_calibrate(arguments);
 }
 
 }  // namespace
@@ -366,35 +358,6 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       ->type_name("AGENT")
       ->capture_default_str()
       ->needs(network);
-  SimulationArguments& simulation = arguments->simulation;
-  CLI::Option* simulate =
-      verb->add_option("--simulate", simulation.machine,
-                       "calibrate a machine that is not there (see smelt tree --help); writes only where --output says")
-          ->type_name("MACHINE");
-  verb->add_option("--noise", simulation.noise_percent, "of every sample, one standard deviation")
-      ->type_name("PERCENT")
-      ->capture_default_str()
-      ->needs(simulate);
-  verb->add_option("--outliers", simulation.outliers_percent, "samples that take 10 to 1000 times as long")
-      ->type_name("PERCENT")
-      ->capture_default_str()
-      ->needs(simulate);
-  verb->add_option("--drift", simulation.drift_percent, "all costs grow by this per second")
-      ->type_name("PERCENT")
-      ->capture_default_str()
-      ->needs(simulate);
-  verb->add_option("--flip", simulation.flip, "from that second on costs are multiplied, of all CPUs or of these")
-      ->type_name("SECONDS:FACTOR[:CPUS]")
-      ->needs(simulate);
-  verb->add_option("--service", simulation.service,
-                   "how long a message keeps what those of that distance share; may be given several times")
-      ->type_name("DISTANCE=COST")
-      ->needs(simulate);
-  verb->add_option("--seed", simulation.seed, "the same seed gives the same samples")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->needs(simulate);
-  for (CLI::Option* other : {system, no_methods, race, limit, fresh, check, network}) simulate->excludes(other);
   for (CLI::Option* other : {system, no_methods, race, limit}) network->excludes(other);
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
@@ -402,8 +365,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   verb->footer(
       "Best on an idle machine; takes about 1 ms per pair of CPUs, a moment for the methods of\n"
       "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet "
-      "|| "
-      "smelt calibrate\n  smelt calibrate --simulate zoo:amd-epyc-7742-2x64x2 --noise 10");
+      "|| smelt calibrate");
   verb->callback([arguments, &chosen] { chosen = [arguments] { return dispatch_calibrate(*arguments); }; });
 }
 

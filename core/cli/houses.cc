@@ -31,6 +31,8 @@ struct HouseRow {
 
 constexpr HouseRow kHouseRows[] = {
     {kLab, "compare", nullptr, "All patterns side by side: on a machine, or on a folder of machines"},
+    {kLab, "calibrate", "--simulate",
+     "calibrate a machine that is not there: --simulate=MACHINE; --help --simulate=MACHINE has its options"},
 };
 
 std::string program_of(const House& house) { return find_part(house.folder, "smelt", house.program); }

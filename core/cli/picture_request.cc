@@ -14,7 +14,6 @@
 #include "generate/registry.h"
 #include "profile/api.h"
 #include "profile/text/error.h"
-#include "schedule/bounds.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
 #include "schedule/validate.h"
@@ -48,15 +47,6 @@ std::vector<uint16_t> find_members(const MachineFile& machine, const std::vector
   return members;
 }
 
-int find_root(const PictureRequest& request, const std::vector<uint32_t>& cpus) {
-  if (!request.root) return -1;
-  const auto found = std::find(cpus.begin(), cpus.end(), *request.root);
-  if (found == cpus.end())
-    throw UserError(
-        fmt::format("--root: CPU {} does not take part; choose one of {}", *request.root, cpu_ranges(sorted(cpus))));
-  return static_cast<int>(found - cpus.begin());
-}
-
 Pattern resolve_pattern(const std::string& name) {
   Pattern pattern;
   const int error = find_pattern(name.c_str(), &pattern);
@@ -87,6 +77,15 @@ Pattern resolve_pattern(const std::string& name) {
 }
 
 }  // namespace
+
+int find_root(const PictureRequest& request, const std::vector<uint32_t>& cpus) {
+  if (!request.root) return -1;
+  const auto found = std::find(cpus.begin(), cpus.end(), *request.root);
+  if (found == cpus.end())
+    throw UserError(
+        fmt::format("--root: CPU {} does not take part; choose one of {}", *request.root, cpu_ranges(sorted(cpus))));
+  return static_cast<int>(found - cpus.begin());
+}
 
 std::vector<uint32_t> parse_cpu_list(const std::string& text) {
   const auto refuse = [&text](const std::string& why) {
@@ -152,7 +151,9 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request, 
   const std::vector<uint16_t> members = find_members(machine, p.cpu);
   for (const uint16_t member : members) p.core.push_back(machine.core[member]);
   const int root = find_root(request, p.cpu);
-  const StillWorking working(fmt::format("planning a {} for {} CPUs", operation_name(request.op), n));
+  const StillWorking working(request.working.empty()
+                                 ? fmt::format("planning a {} for {} CPUs", operation_name(request.op), n)
+                                 : request.working);
   const bool best = request.pattern == "best";
   const Pattern named = best ? Pattern{} : resolve_pattern(request.pattern);
   if (root >= 0 && named.info && named.info->exchange)
@@ -165,14 +166,6 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request, 
   if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
     refuse_request(request, named, n, -ENOMEM);
 
-  // First, so that a user who interrupts the search is told how good its tree is; half a bound would say little. No
-  // budget is for this.
-  const std::atomic<bool>* const stop = request.effort.limits.stop;
-  const bool lines = best ? request.effort.lines : is_by_lines(*named.info);
-  p.bounds_root = root >= 0;
-  p.bounds_lines = lines && request.op == Operation::kBroadcast;
-  p.bound = price_bound(p.costs, request.op, root, arena, {0, stop}, lines);
-  if (stop && *stop) p.bound = 0;
   Choice choice;
   int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort, visitor)
                    : build(named, request.op, root, p.costs, arena, &choice, request.effort);

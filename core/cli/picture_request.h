@@ -19,10 +19,14 @@ struct PictureRequest {
   std::vector<uint32_t> cpus;    // participant i runs on cpus[i]; empty: all of the machine
   std::optional<uint32_t> root;  // the kernel's number
   SearchEffort effort = kPatientEffort;
+  std::string working;  // told of a long search (progress_line.h); "": what is planned
 };
 
 // "0-3,8,10-11" in the order written. Throws UserError: empty, not numbers, a range backwards, a CPU named twice.
 std::vector<uint32_t> parse_cpu_list(const std::string& text);
+
+// The participant that is to be the root, -1: the pattern's choice. Throws UserError: the CPU does not take part.
+int find_root(const PictureRequest& request, const std::vector<uint32_t>& cpus);
 
 // CPUs of `machine` that this process may run on: the default of --cpus for the running machine.
 std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);

@@ -142,12 +142,6 @@ std::string conclusion_section(const ReportSubject& subject) {
       std::string one = fmt::format(
           "The cheapest {} of the {} CPUs is {}: {} {}", op == operation_name(Operation::kReduce) ? "reduction" : op,
           shown(compared, "participants"), shown(compared, "chosen"), shown(compared, "best", As::kTenths), unit);
-      if (const double bound = compared["bound"]; bound > 0) {
-        constexpr double kAsGood = 1.005;
-        const double times = compared["best"].get<double>() / bound;
-        one += times < kAsGood ? ", within 0.5 % of the lower bound"
-                               : fmt::format(", {:.2f} times the lower bound", times);
-      }
       sentences.push_back(one + ".");
     }
   if (document.contains("doctor"))
@@ -285,7 +279,6 @@ std::string patterns_section(ReportSubject& subject) {
     out += html::element("h3", title, fmt::format("id=\"pattern-{}\"", name));
     std::vector<html::Tile> figures = {{p.pattern, "pattern"},
                                        {fmt::format("{} {}", cost_text(p.predicted), unit), "predicted"}};
-    if (p.bound > 0) figures.push_back({fmt::format("{} {}", cost_text(p.bound), unit), "nothing can take less"});
     if (p.steady > 0) figures.push_back({fmt::format("{} {}", cost_text(p.steady), unit), "each, in a loop"});
     out += html::tiles(figures);
     out +=

@@ -25,10 +25,9 @@ Json cpus_of(const Picture& p, const std::vector<uint16_t>& participants) {
 }  // namespace
 
 Json picture_document(const Picture& p) {
-  Json out = {{"machine", p.machine},       {"op", operation_name(p.op)},
-              {"pattern", p.pattern},       {"requested", p.requested},
-              {"cost_model", p.cost_model}, {"unit", cost_unit_name(p.costs.unit)},
-              {"predicted", p.predicted},   {"bound", p.bound}};
+  Json out = {{"machine", p.machine},     {"op", operation_name(p.op)}, {"pattern", p.pattern},
+              {"requested", p.requested}, {"cost_model", p.cost_model}, {"unit", cost_unit_name(p.costs.unit)},
+              {"predicted", p.predicted}};
   if (p.op == Operation::kBarrier) out["predicted_in_a_loop"] = p.steady;
   const auto cpu_of = [&p](uint16_t participant) { return p.cpu[participant]; };
   if (p.is_tree) {

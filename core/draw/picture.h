@@ -25,9 +25,6 @@ struct Picture {
   std::string cost_model;      // "overlap" or "paper"
   double predicted = 0;        // makespan, in costs.unit
   double steady = 0;           // of a barrier: per episode of a loop that does nothing else
-  double bound = 0;            // nothing that does the same can take less
-  bool bounds_root = false;    // it is below those under this root only
-  bool bounds_lines = false;   // it is below broadcasts by lines that several poll, too, not only below trees
   std::string date;            // of the drawing, where the picture is to say it
   uint32_t most_rows = ~0u;    // charts of more participants have a row for each group of them
   std::vector<uint32_t> cpu;   // the kernel's number of participant i

@@ -162,11 +162,6 @@ std::string text_header(const Picture& p) {
   if (!p.pattern.empty()) {
     out += fmt::format("predicted   {:.1f} {}{}\n", p.predicted, cost_unit_name(p.costs.unit),
                        p.op == Operation::kBarrier ? fmt::format(", {:.1f} in a loop", p.steady) : "");
-    if (p.bound > 0)
-      out +=
-          fmt::format("at least    {:.1f} {} for any {}{}: a gap of {:.1f} %\n", p.bound, cost_unit_name(p.costs.unit),
-                      p.op == Operation::kBarrier || p.bounds_lines ? operation_name(p.op) : "tree",
-                      p.bounds_root ? " under this root" : "", 100 * (p.predicted / p.bound - 1));
   }
   if (!p.date.empty()) out += fmt::format("drawn       {}\n", p.date);
   return out;

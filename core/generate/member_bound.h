@@ -22,8 +22,8 @@ class MemberBound {
   void forget(uint16_t v);  // a member. O(n) as a rule: more when v is whom many would be told by
 
   // Proven: no tree of the members with this root (-1: with any) has a lower value. O(n log n) for each level of
-  // groups, about 12 microseconds for 256. generate/bound.h proves a tenth or two more and takes some ten thousand
-  // times as long.
+  // groups, about 12 microseconds for 256. bench/lab/bounds/bound.h proves a tenth or two more and takes some ten
+  // thousand times as long.
   double bound(int root) const;
 
  private:

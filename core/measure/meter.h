@@ -1,5 +1,6 @@
 // The instrument of a calibration, in two implementations: the hardware and a machine that is simulated
-// (simulated_machine.h). Both give samples through the same statistics, so the code above cannot tell them apart.
+// (bench/lab/simulated_machine.h). Both give samples through the same statistics, so the code above cannot tell them
+// apart.
 #pragma once
 
 #include <memory>

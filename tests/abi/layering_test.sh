@@ -9,7 +9,8 @@ rooms=$(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/layering.txt)
 allowed() { sed -n "s|^\($1\): *\(.*\)|\1 \2|p" tests/layering.txt; }
 room_of() { sed -n 's/^#include "\([a-z_]*\(\/text\)\{0,1\}\)\/.*/\1/p' "$@" | sort -u; }
 for room in $rooms; do
-  for file in $(find "core/$room" -maxdepth 2 -name '*.cc' -o -maxdepth 2 -name '*.h' -o -maxdepth 2 -name '*.def'); do
+  case $room in bench/*) folder=$room ;; *) folder=core/$room ;; esac
+  for file in $(find "$folder" -maxdepth 2 -name '*.cc' -o -maxdepth 2 -name '*.h' -o -maxdepth 2 -name '*.def'); do
     case $room:$file in profile:core/profile/text/*) continue ;; esac
     checked=$((checked + 1))
     for included in $(room_of "$file"); do

@@ -166,10 +166,6 @@ TEST(BadInput, NumbersThatAreNone) {
     expect_refused(tree({std::string("--seed=") + seed}), "--seed");
   EXPECT_EQ(smelt(tree({"--seed=18446744073709551615", "--budget=1e3"})).code, 0);
   expect_refused({"calibrate", "--race", "nan"}, "--race");
-  expect_refused({"calibrate", "--simulate", kMachine, "--seed", "123456789012345678901234567890"}, "--seed");
-  expect_refused({"calibrate", "--simulate", kMachine, "--noise", "nan"}, "noise");
-  expect_refused({"calibrate", "--simulate", kMachine, "--flip", "0:inf"}, "--flip");
-  expect_refused({"compare", "--machine", kMachine, "--budget", "nan"}, "--budget");
 }
 
 // A machine's name is data, and no way to send a terminal escape sequences or a second line.

@@ -132,7 +132,6 @@ TEST(Info, HwlocsEnvironmentIsAnotherMachine) {
   EXPECT_EQ(run({{"info"}, there}).out.find(here["profile"]["path"].get<std::string>()), std::string::npos);
   EXPECT_EQ(run({{"tree", "--json"}, there}).json()["programs"].size(), 20u);
   EXPECT_EQ(run({{"calibrate"}, there}).code, 2);
-  EXPECT_EQ(run({{"compare", "--live"}, there}).code, 2);
 }
 
 TEST(Info, ListsTheThresholdsAndTheirReasons) {
@@ -221,8 +220,8 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "compare", "draw", "report", "try",
-                                 "run", "env", "network", "tune", "config"})
+  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "draw", "report", "try", "run",
+                                 "env", "network", "tune", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"doctor"},
                                                                                     {"calibrate"},
@@ -232,7 +231,6 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
                                                                                     {"profile", "diff"},
                                                                                     {"info"},
                                                                                     {"tree"},
-                                                                                    {"compare"},
                                                                                     {"draw"},
                                                                                     {"report"},
                                                                                     {"run"},

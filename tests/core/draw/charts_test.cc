@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "bench/lab/tests/xml.h"
 #include "draw/svg.h"
 #include "generate/patterns.h"
 #include "pictures.h"
-#include "xml.h"
 
 using namespace smelt;
 using namespace smelt::test;

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "generate/bound.h"
 #include "generate/exact.h"
 #include "generate/optimise.h"
 #include "machines.h"

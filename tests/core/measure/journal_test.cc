@@ -13,7 +13,6 @@
 #include <filesystem>
 
 #include "folder.h"
-#include "measure/simulated_machine.h"
 #include "profile/text/error.h"
 
 using namespace smelt;
@@ -229,39 +228,6 @@ TEST_F(JournalTest, AChildThatOutlivesItsCalibrationHoldsNothing) {
   ::close(end[1]);
   ::waitpid(child, &status, 0);
   ::close(end[0]);
-}
-
-TEST_F(JournalTest, ACalibrationGoesOnFromIt) {
-  const MachineFile file = read_machine_file("synthetic:pack:2 core:4 pu:2");  // 120 pairs
-  std::atomic<bool> stop{false};
-  CalibrationOptions options;
-  options.stop = &stop;
-  {
-    Journal journal(profile, kMachine, false);
-    options.measured = [&](const MeasuredPair& pair) {
-      journal.add(pair);
-      if (journal.pairs() >= 60) stop = true;
-    };
-    const std::unique_ptr<SimulatedMachine> machine = simulate(file);
-    EXPECT_THROW(calibrate(machine->machine(), *machine, options), Interrupted);
-    EXPECT_LT(journal.pairs(), 120u);
-  }
-  stop = false;
-  Journal journal(profile, kMachine, false);
-  EXPECT_GE(journal.known().size(), 50u);
-  options.known = journal.known();
-  options.measured = [&](const MeasuredPair& pair) { journal.add(pair); };
-  SimulationSettings settings;
-  settings.seed = 2;
-  const std::unique_ptr<SimulatedMachine> machine = simulate(file, settings);
-  const Calibration calibration = calibrate(machine->machine(), *machine, options);
-  EXPECT_LT(machine->pairs_measured(), 100u) << "about half were known";
-  EXPECT_EQ(calibration.image.header.pairs_measured, 240u);
-  for (uint32_t a = 0; a < 16; ++a)
-    for (uint32_t b = 0; b < 16; ++b) {
-      const float truth = machine->truth().hop[machine->truth().at(a, b)];
-      EXPECT_NEAR(calibration.image.hop[size_t{a} * 16 + b], truth, 0.15 * truth);
-    }
 }
 
 }  // namespace

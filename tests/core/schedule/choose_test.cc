@@ -9,7 +9,6 @@
 
 #include "machines.h"
 #include "plans.h"
-#include "schedule/bounds.h"
 #include "schedule/predict.h"
 #include "schedule/validate.h"
 
@@ -288,47 +287,6 @@ TEST(Optimised, AnExpiredDeadlineStillGivesATree) {
   Choice choice;
   ASSERT_EQ(build(pattern("optimised"), Operation::kBroadcast, -1, costs, arena, &choice, effort), 0);
   EXPECT_TRUE(is_correct(choice.schedule));
-}
-
-TEST(Bound, NothingIsBelow) {
-  for (const Machine& machine : machines()) {
-    MappedArena arena(kBlockBytes);
-    for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
-      for (Operation op : kOperations) {
-        char* const mark = arena.mark();
-        Choice best;
-        ASSERT_EQ(choose_best(op, -1, costs, arena, &best), 0);
-        const double bound = price_bound(costs, op, -1, arena, {}, true);
-        EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine << ", " << operation_name(op);
-        Choice rooted;
-        ASSERT_EQ(choose_best(op, 0, costs, arena, &rooted), 0);
-        EXPECT_LE(price_bound(costs, op, 0, arena, {}, true), rooted.predicted * (1 + 1e-5)) << machine;
-        if (best.predicted > 0) {
-          EXPECT_GT(bound, 0) << machine;
-        }
-        arena.rewind(mark);
-      }
-    }
-  }
-}
-
-// Links that every message keeps for longer make exchanges dear, and trees stay what they were.
-TEST(Bound, NothingIsBelowWhereLinksAreSlow) {
-  uint32_t raised = 0;
-  for (const Machine& machine : machines()) {
-    if (machine.n > 64) continue;
-    MappedArena arena(kBlockBytes);
-    Costs costs = machine.overlap(arena);
-    const double before = price_bound(costs, Operation::kBarrier, -1, arena);
-    for (float& service : costs.service) service *= 4;
-    Choice best;
-    ASSERT_EQ(choose_best(Operation::kBarrier, -1, costs, arena, &best, kStartEffort), 0);
-    const double bound = price_bound(costs, Operation::kBarrier, -1, arena);
-    EXPECT_LE(bound, best.predicted * (1 + 1e-5)) << machine;
-    EXPECT_GE(bound, before * (1 - 1e-5)) << machine;
-    raised += bound > 1.02 * before;
-  }
-  EXPECT_GT(raised, 0u);
 }
 
 TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroHardlyDearerThanOne) {

@@ -1,0 +1,280 @@
+// OSDI'16, Figures 12 and 13: 1Paxos, and a replicated key-value store over it, with the acceptor's broadcast sent one
+// by one or over Smelt's tree.
+//
+// The model says when the leader hears of the decision (what a client waits for: two messages to the acceptor, the
+// broadcast, one message back) and what keeps the busiest core. Clients that ask again as soon as they are answered
+// then see the two asymptotic bounds of operational analysis (Denning and Buzen, ACM Computing Surveys 10(3), 1978):
+// with c of them, R0 alone and D at the busiest core, the throughput is min(c / (R0 + Z), 1 / D), where Z is what a
+// client does between two requests, and the response time is c / throughput - Z.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "bench/lab/paper/figures.h"
+#include "bench/lab/paper/price.h"
+#include "bench/lab/paper/programs.h"
+#include "bench/lab/paper/timing.h"
+
+namespace smelt::paper {
+namespace {
+
+struct Service {
+  double alone = 0;    // R0
+  double busiest = 0;  // D
+};
+
+// The model's omissions, so that nobody takes a bound for a measurement.
+constexpr const char* kBounds =
+    "Bounds: messages alone, no computation and no queueing before the busiest core is full.";
+
+// 1Paxos: leader 0, acceptor 1, which broadcasts to all replicas; the client is behind them.
+Service one_paxos(const Machine& machine, const std::vector<uint16_t>& replicas, uint16_t client, const char* pattern) {
+  std::vector<uint16_t> all = replicas;
+  all.push_back(client);
+  Pricing whole(machine.file, all);
+  const Costs& costs = whole.costs();
+  const auto last = static_cast<uint32_t>(replicas.size());
+  Pricing among(machine.file, replicas);
+  constexpr int kLeader = 0, kAcceptor = 1;
+  const double asks = costs.hop[costs.at(last, kLeader)] + costs.hop[costs.at(kLeader, kAcceptor)];
+  const double answers = costs.hop[costs.at(kLeader, last)];
+  const double decided = among.done(Work::kBroadcast, pattern, kAcceptor)[kLeader];
+  // The acceptor takes a message from the leader for each that it spreads; the leader four.
+  const double acceptor = costs.recv_busy[costs.at(kLeader, kAcceptor)];
+  const double leader = costs.recv_busy[costs.at(last, kLeader)] + costs.send_busy[costs.at(kLeader, kAcceptor)] +
+                        costs.recv_busy[costs.at(kAcceptor, kLeader)] + costs.send_busy[costs.at(kLeader, last)];
+  return {asks + decided + answers, std::max(among.busiest(Work::kBroadcast, pattern, kAcceptor) + acceptor, leader)};
+}
+
+// An atomic broadcast with the same threads: the client asks the root, which tells everybody and answers.
+Service atomic_broadcast(const Machine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
+                         const char* pattern) {
+  std::vector<uint16_t> all = replicas;
+  all.push_back(client);
+  Pricing whole(machine.file, all);
+  const Costs& costs = whole.costs();
+  const auto last = static_cast<uint32_t>(replicas.size());
+  Pricing among(machine.file, replicas);
+  const std::vector<double> done = among.done(Work::kBroadcast, pattern, 0);
+  const double root = costs.recv_busy[costs.at(last, 0)] + costs.send_busy[costs.at(0, last)];
+  return {costs.hop[costs.at(last, 0)] + done[0] + costs.hop[costs.at(0, last)],
+          among.busiest(Work::kBroadcast, pattern, 0) + root};
+}
+
+double throughput(const Service& service, double clients, double between) {
+  return std::min(clients / (service.alone + between), 1 / service.busiest);
+}
+
+Panel lines(const std::string& title, const char* rows_are, const char* unit, const char* what,
+            std::vector<std::string> series) {
+  return {.title = title,
+          .rows_are = rows_are,
+          .unit = unit,
+          .y_title = what,
+          .chart = Chart::kLines,
+          .series = std::move(series)};
+}
+
+Row row_at(size_t x) { return {.kind = Kind::kPredicted, .name = std::to_string(x), .x = static_cast<double>(x)}; }
+
+constexpr const char* kSequential = "sequential";
+constexpr const char* kSmelt = "adaptive-sorted";
+
+// An example's figures: response time and throughput by x, sequentially [0] and over Smelt's tree [1].
+struct Point {
+  double us[2] = {}, per_second[2] = {};
+  double hop_ns = 0;
+};
+
+// Lines of words; those of a table begin as the examples' do.
+std::vector<std::vector<std::string>> words_of(const std::string& text) {
+  std::vector<std::vector<std::string>> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    out.emplace_back(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+  }
+  return out;
+}
+
+int column_of(const std::string& broadcast) { return broadcast == "sequential" ? 0 : broadcast == "tree" ? 1 : -1; }
+
+double number(const std::string& word) { return std::strtod(word.c_str(), nullptr); }
+
+void put_measured(const std::map<size_t, Point>& points, const char* rows_are, const char* what,
+                  std::vector<std::string> series, const std::string& note, Figure* figure) {
+  Panel response = lines("This machine, response time, measured", rows_are, "µs", "response time", series);
+  Panel rate = lines("This machine, throughput, measured", rows_are, "thousands/s", what, std::move(series));
+  for (const auto& [x, point] : points) {
+    Row row = row_at(x);
+    row.kind = Kind::kMeasured;
+    row.hop_ns = point.hop_ns;
+    row.cells.resize(2);
+    Row rate_row = row;
+    for (size_t k = 0; k < 2; ++k) {
+      row.cells[k].value = point.us[k];
+      rate_row.cells[k].value = point.per_second[k] / 1000;
+    }
+    response.rows.push_back(row);
+    rate.rows.push_back(rate_row);
+  }
+  // With fewer CPUs than threads the scheduler's time slices count beside microseconds.
+  response.log_y = rate.log_y = true;
+  response.notes = {note};
+  rate.notes = {note};
+  figure->panels.insert(figure->panels.begin(), {response, rate});
+}
+
+// examples/onepaxos, with as many replicas as there is room for, as the paper has them; at least 2 to 4.
+void measure_agreement(const Settings& settings, Figure* figure) {
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::string program = find_in_build(settings, "examples/onepaxos/onepaxos");
+  if (program.empty() || cpus.size() < 2) {
+    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no examples/onepaxos in this build.");
+    return;
+  }
+  constexpr size_t kClients = 4, kLeast = 8;
+  const bool roomy = cpus.size() >= kLeast + kClients;
+  std::map<size_t, Point> points;
+  std::string why;
+  for (size_t replicas = roomy ? kLeast : 2; replicas <= (roomy ? std::min<size_t>(28, cpus.size() - kClients) : 4);
+       replicas += roomy ? 4 : 1) {
+    std::string text;
+    std::vector<std::string> argv{program, "--replicas", std::to_string(replicas), "--clients",
+                                  roomy ? std::to_string(kClients) : "1"};
+    if (settings.quick)
+      argv.insert(argv.end(), {"--rounds", "1", "--commands", "50"});
+    else
+      argv.insert(argv.end(), {"--rounds", "3", "--seconds", "2"});
+    const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
+    for (const std::vector<std::string>& words : words_of(text))
+      if (words.size() == 6 && column_of(words[1]) >= 0) {
+        Point& point = points[replicas];
+        point.per_second[column_of(words[1])] = number(words[2]);
+        point.us[column_of(words[1])] = number(words[3]);
+        point.hop_ns = hop;
+      }
+  }
+  if (!why.empty()) figure->notes.push_back("examples/onepaxos: " + why + ".");
+  if (points.empty()) return;
+  put_measured(points, "replicas", "requests", {"1Paxos, sequential", "1Paxos, Smelt"},
+               roomy ? "4 threads that ask, 8 requests of each under way; medians."
+                     : "One thread that asks, 8 requests under way; more threads than CPUs, not pinned; medians.",
+               figure);
+}
+
+// examples/kvstore, one replica on each NUMA node (three where there is one node only).
+void measure_store(const Settings& settings, Figure* figure) {
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::string program = find_in_build(settings, "examples/kvstore/kvstore");
+  if (program.empty() || cpus.size() < 2) {
+    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no examples/kvstore in this build.");
+    return;
+  }
+  std::map<size_t, Point> points;
+  std::string why;
+  for (size_t clients = 1; clients <= std::max<size_t>(cpus.size(), 4); clients *= 2) {
+    std::string text;
+    std::vector<std::string> argv{program, "--clients", std::to_string(clients)};
+    if (settings.quick)
+      argv.insert(argv.end(), {"--operations", "50"});
+    else
+      argv.insert(argv.end(), {"--seconds", "2"});
+    const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
+    for (const std::vector<std::string>& words : words_of(text))
+      if (words.size() == 9 && column_of(words[0]) >= 0) {
+        Point& point = points[clients];
+        point.per_second[column_of(words[0])] = number(words[6]);
+        point.us[column_of(words[0])] = number(words[7]);
+        point.hop_ns = hop;
+      }
+  }
+  if (!why.empty()) figure->notes.push_back("examples/kvstore: " + why + ".");
+  if (points.empty()) return;
+  put_measured(points, "clients", "sets", {"sequential", "Smelt"},
+               "80 % gets; a replica on each NUMA node, three where there is one node; the response time is the median "
+               "of the sets.",
+               figure);
+}
+
+}  // namespace
+
+Figure osdi_figure_12(const Settings& settings) {
+  Figure figure{"OSDI'16, Figure 12: 1Paxos agreement",
+                fmt::format("{}, section 5.6: plot only. It says: up to 3 times the throughput and response time of "
+                            "sequential sending, with 28 replicas.",
+                            kOsdi),
+                {},
+                {}};
+  // Every thread of the machine: 28 replicas and 4 that ask. Typical costs are in ns.
+  const Machine machine = paper_machine("A IL 4x4x2", Use::kThreads, "");
+  constexpr double kClients = 4;
+  const std::vector<uint16_t> spread = round_robin(machine, machine.members.size());
+  const std::vector<std::string> series{"1Paxos, sequential", "1Paxos, Smelt", "broadcast, sequential",
+                                        "broadcast, Smelt"};
+  Panel response = lines("A IL 4x4x2, response time, predicted", "replicas", "µs", "response time", series);
+  Panel rate = lines("A IL 4x4x2, throughput, predicted", "replicas", "thousands/s", "requests", series);
+  for (size_t replicas = 8; replicas <= 28; replicas += 4) {
+    const std::vector<uint16_t> members(spread.begin(), spread.begin() + static_cast<std::ptrdiff_t>(replicas));
+    const uint16_t client = spread[28];
+    Row response_row = row_at(replicas), rate_row = response_row;
+    for (const auto service : {one_paxos, atomic_broadcast})
+      for (const char* pattern : {kSequential, kSmelt}) {
+        const double per_ns = throughput(service(machine, members, client, pattern), kClients, 0);
+        response_row.cells.push_back({kClients / per_ns / 1000, 0, ""});
+        rate_row.cells.push_back({per_ns * 1e6, 0, ""});
+      }
+    response.rows.push_back(response_row);
+    rate.rows.push_back(rate_row);
+  }
+  const Row& last = rate.rows.back();
+  rate.notes.push_back(fmt::format("Smelt against sequential with 28 replicas: {:.1f} times the throughput of 1Paxos.",
+                                   last.cells[1].value / last.cells[0].value));
+  for (Panel* panel : {&response, &rate}) panel->notes.push_back(kBounds);
+  rate.notes.push_back("Costs: " + machine.stand_in + ".");
+  figure.panels = {response, rate};
+  measure_agreement(settings, &figure);
+  return figure;
+}
+
+Figure osdi_figure_13(const Settings& settings) {
+  Figure figure{"OSDI'16, Figure 13: sets of a replicated key-value store",
+                fmt::format("{}, section 5.7: plot only. It says: up to 3 times the throughput and response time, "
+                            "with 8 replicas, 80 % gets.",
+                            kOsdi),
+                {},
+                {}};
+  // A replica on each of the 8 NUMA nodes; the clients on the 24 threads that are left ask the nearest.
+  const Machine machine = paper_machine("A IL 4x4x2", Use::kThreads, "");
+  const std::vector<uint16_t> spread = round_robin(machine, machine.members.size());
+  constexpr size_t kReplicas = 8;
+  const std::vector<uint16_t> replicas(spread.begin(), spread.begin() + kReplicas);
+  Pricing near(machine.file, {spread[0], spread[kReplicas]});
+  // Between two sets a client does four gets, each a question and an answer of its own node's replica.
+  const double gets = 4 * (near.costs().hop[1] + near.costs().hop[2]);
+  const std::vector<std::string> series{"sequential", "Smelt"};
+  Panel response = lines("A IL 4x4x2, response time of a set, predicted", "clients", "µs", "response time", series);
+  Panel rate = lines("A IL 4x4x2, throughput of sets, predicted", "clients", "thousands/s", "sets", series);
+  for (size_t clients = 2; clients <= machine.members.size() - kReplicas; clients += 2) {
+    Row response_row = row_at(clients), rate_row = response_row;
+    for (const char* pattern : {kSequential, kSmelt}) {
+      const Service service = one_paxos(machine, replicas, spread[kReplicas], pattern);
+      const double per_ns = throughput(service, static_cast<double>(clients), gets);
+      response_row.cells.push_back({(static_cast<double>(clients) / per_ns - gets) / 1000, 0, ""});
+      rate_row.cells.push_back({per_ns * 1e6, 0, ""});
+    }
+    response.rows.push_back(response_row);
+    rate.rows.push_back(rate_row);
+  }
+  for (Panel* panel : {&response, &rate}) panel->notes.push_back(kBounds);
+  rate.notes.push_back("Costs: " + machine.stand_in + ".");
+  figure.panels = {response, rate};
+  measure_store(settings, &figure);
+  return figure;
+}
+
+}  // namespace smelt::paper
