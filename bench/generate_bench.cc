@@ -6,7 +6,8 @@
 #include <string>
 
 #include "discover/machine_file.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "schedule/choose.h"
 #include "zoo/zoo.h"
 

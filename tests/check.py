@@ -26,6 +26,7 @@ BUILDS = {
     'thread': ('build-tsan', ['-Db_sanitize=thread'] + SANITISED),
 }
 PROCESSES = max(3, (os.cpu_count() or 2) // 2)  # a test has two threads or more of its own, but many wait rather than work
+HOUSES = {'library': 'core/library'}  # house, which is also the suite of all its tests: its folder
 FIRST = ['source', *BUILDS]  # the first tier's order
 
 Test = collections.namedtuple('Test', 'sanitizer name suites part timeout targets')
@@ -213,10 +214,12 @@ def second_tier(tally, options, parts):
 
 def reach_of(suite, rooms, breaks):
     """The paths whose change can break the tests of this suite; '' is everything."""
+    named = next((name for name in [suite, *(f'{house}/{suite}' for house in HOUSES)] if name in rooms), None)
     if suite in breaks:
         words, paths = breaks[suite], [f'tests/{suite}/']
-    elif suite in rooms:
-        words, paths = [suite + '+'], [f'tests/core/{suite}/', 'tests/core/pch/', 'tests/core/machines.', 'tests/core/folder.h',
+    elif named:
+        folder = f'tests/core/{suite}/' if named == suite else f"{HOUSES[named.partition('/')[0]]}/tests/{suite}/"
+        words, paths = [named + '+'], [folder, 'tests/core/pch/', 'tests/core/machines.', 'tests/core/folder.h', 'tests/core/counting.h',
                                        'tests/core/sanitized.h', 'tests/core/meson.build', 'tests/data/']
     else:
         return None
@@ -227,6 +230,7 @@ def reach_of(suite, rooms, breaks):
         if room in rooms:
             paths += [f'core/{used}/' for used in [room] + (rooms[room] if word.endswith('+') else [])]
             paths.append('core/include/')  # part of base, which all use
+            paths += [f'{folder}/include/' for house, folder in HOUSES.items() if room.startswith(house + '/')]
         else:
             paths.append(word)
     return paths + ['meson.build', 'meson_options.txt', 'core/meson.build', 'tests/meson.build']
@@ -242,8 +246,8 @@ def changed_since(base):
 
 def why(test, files, rooms, breaks):
     """The changed files that can break this test. A suite without a rule is run for everything."""
-    subjects = [suite for suite in test.suites if not suite.startswith('full-') and suite != 'core']
-    reasons = set()
+    subjects = [suite for suite in test.suites if not suite.startswith('full-') and suite not in ['core', *HOUSES]]
+    reasons = {f'{HOUSES[suite]}/{name}' for suite in test.suites if suite in HOUSES for name in ('meson.build', 'tests/meson.build')} & set(files)
     for subject in subjects or ['source']:
         paths = reach_of(subject, rooms, breaks)
         reasons |= {file for file in files if paths is None or any(file.startswith(path) for path in paths)}

@@ -40,7 +40,8 @@
 #include <utility>
 
 #include "generate/patterns.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "schedule/build.h"
 #include "schedule/predict.h"

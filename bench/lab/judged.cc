@@ -1,11 +1,12 @@
 #include "bench/lab/judged.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "bench/lab/bounds/bounds.h"
 #include "generate/exact.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 
 namespace smelt {

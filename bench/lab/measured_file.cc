@@ -11,8 +11,9 @@
 
 #include "cli/command.h"
 #include "cli/picture_request.h"
+#include "generate/registry.h"
 #include "generate/tree.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/read.h"
 #include "schedule/choose.h"

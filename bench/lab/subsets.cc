@@ -5,7 +5,8 @@
 
 #include "generate/exact.h"
 #include "generate/random.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 
 namespace smelt {

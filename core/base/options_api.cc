@@ -1,9 +1,10 @@
-// The settings for hosts written in C: the rows of options.def as smelt/options.h shows them.
+// Smelt's version, and the settings for hosts written in C: the rows of options.def as smelt/options.h shows them.
 #include <smelt/options.h>
 #include <cerrno>
 #include <cstring>
 
 #include "base/options.h"
+#include "smelt_config.h"
 
 namespace smelt {
 static_assert(static_cast<int>(OptionScope::kBoth) == SMELT_OPTION_BOTH);
@@ -13,6 +14,8 @@ static_assert(sizeof OptionRow{}.value == sizeof smelt_option{}.value);
 }  // namespace smelt
 
 extern "C" {
+
+const char* smelt_version(void) { return SMELT_VERSION; }
 
 int smelt_option_get(unsigned i, smelt_option* option) {
   if (!option) return -EINVAL;

@@ -14,7 +14,7 @@
 #include "discover/conditions.h"
 #include "discover/cpu_load.h"
 #include "generate/levels.h"
-#include "profile/api.h"
+#include "generate/registry.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "profile/api.h"
+#include "generate/exact.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "schedule/fixed_order.h"
 #include "schedule/predict.h"

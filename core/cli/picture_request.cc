@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/progress_line.h"
 #include "generate/registry.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"

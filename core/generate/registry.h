@@ -2,6 +2,7 @@
 // choice read it, so a new pattern is one file and one row.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -26,6 +27,9 @@ struct PatternInfo {
 };
 
 std::span<const PatternInfo> pattern_registry();
+
+// Arena that generation and schedules for n participants need at most (the all-to-all exchange is the largest).
+inline size_t generation_bytes(unsigned n) { return (4u << 20) + size_t{n} * n * 96; }
 
 struct Pattern {
   const PatternInfo* info = nullptr;

@@ -9,7 +9,7 @@
 #include "base/options.h"
 #include "group/group.h"
 #include "policy/canary.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

@@ -4,7 +4,8 @@
 #include <cerrno>
 
 #include "base/os/os.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 
 namespace smelt {
 namespace {

@@ -1,5 +1,5 @@
 // Memory for generating patterns, one for all groups of the process: it is needed when a group is made and when a root
-// is first used, and takes megabytes of address space (profile/api.h).
+// is first used, and takes megabytes of address space (generate/registry.h).
 //
 // Reserved when a group is made: to run out of it later, where others do not, would send us into another tree.
 #pragma once

@@ -18,8 +18,8 @@
 // give way although there are CPUs enough, Open MPI's mpi_yield_when_idle makes a crowd of the group
 // (smelt_host::crowded). SMELT_CPUS=1 does the same.
 #include "base/os/os.h"
+#include "base/seat.h"
 #include "group/group.h"
-#include "place/seat.h"
 
 namespace smelt {
 

@@ -13,7 +13,7 @@
 #include "generate/patterns.h"
 #include "generate/registry.h"
 #include "measure/track.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"

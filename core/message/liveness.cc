@@ -2,8 +2,8 @@
 #include "message/liveness.h"
 
 #include "base/os/os.h"
+#include "base/seat.h"
 #include "message/far.h"
-#include "place/seat.h"
 
 namespace smelt::message {
 

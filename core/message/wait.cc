@@ -14,9 +14,9 @@
 #include <algorithm>
 
 #include "base/os/os.h"
+#include "base/seat.h"
 #include "message/endpoint.h"
 #include "message/far.h"
-#include "place/seat.h"
 #include "policy/wait.h"
 
 namespace smelt::message {

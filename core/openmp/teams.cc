@@ -10,9 +10,10 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/os/os.h"
+#include "generate/registry.h"
 #include "openmp/region.h"
 #include "openmp/symbols.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "smelt_config.h"
 
 namespace smelt::openmp {

@@ -28,7 +28,7 @@ struct TeamPlan {
 };
 
 // Chooses, builds and validates. 0; -ENOENT, -ERANGE, -EINVAL for the pattern; -ENOMEM. Participants that share a CPU,
-// or run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (profile/api.h).
+// or run on CPUs that the profile does not know, are a crowd. `arena` needs generation_bytes(n) (generate/registry.h).
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out);
 
 // How the team's master starts the others and gathers them: the cheapest trees for where they run; flat ones where that

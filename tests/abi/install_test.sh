@@ -1,18 +1,22 @@
 #!/bin/sh
-# What `meson install` puts down is enough: pkg-config finds it, the guide's barrier builds and runs against it, the installed smelt
-# finds its shim, and its Open MPI component where one was built.
-#   install_test.sh BUILD_ROOT SOURCE_ROOT [COMPONENT]
+# What `meson install` puts down is enough: the installed smelt finds its shim, and its Open MPI component where one was built; pkg-config
+# finds the library where it was built, and the guide's barrier builds and runs against it.
+#   install_test.sh BUILD_ROOT SOURCE_ROOT library|none [COMPONENT]
 set -eu
 build=$1 source=$2
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 meson install -C "$build" --no-rebuild --quiet --destdir "$place" >/dev/null
-module=$(find "$place" -name smelt.pc)
-[ -n "$module" ] || { echo "FAIL: no smelt.pc"; exit 1; }
-PKG_CONFIG_PATH=$(dirname "$module") PKG_CONFIG_SYSROOT_DIR=$place
-export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR
-library=$(find "$place" -name 'libsmelt.so.0')
-LD_LIBRARY_PATH=$(dirname "$library") "$source/tests/abi/guide_test.py" "$source/docs/guide.md" barrier.c
+if [ "$3" = library ]; then
+  module=$(find "$place" -name smelt.pc)
+  [ -n "$module" ] || { echo "FAIL: no smelt.pc"; exit 1; }
+  library=$(find "$place" -name 'libsmelt.so.0')
+  PKG_CONFIG_PATH=$(dirname "$module") PKG_CONFIG_SYSROOT_DIR=$place LD_LIBRARY_PATH=$(dirname "$library") \
+    "$source/tests/abi/guide_test.py" "$source/core/library/guide.md" barrier.c
+  for page in smelt smelt_barrier smelt_barrier_wait; do
+    [ -n "$(find "$place" -path "*/man3/$page.3")" ] || { echo "FAIL: no manual page $page(3)"; exit 1; }
+  done
+fi
 smelt=$(find "$place" -path '*/bin/smelt')
 "$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_gomp.so" || { echo "FAIL: smelt run does not find the shim"; exit 1; }
 "$smelt" run --dry-run -- true | grep "$place.*/smelt/libsmelt_kmp.so" || { echo "FAIL: smelt run does not find the shim for libomp"; exit 1; }
@@ -20,11 +24,9 @@ smelt=$(find "$place" -path '*/bin/smelt')
 for completion in bash-completion/completions/smelt zsh/site-functions/_smelt fish/vendor_completions.d/smelt.fish; do
   [ -n "$(find "$place" -path "*/share/$completion")" ] || { echo "FAIL: no $completion"; exit 1; }
 done
-for page in smelt.1 smelt.3 smelt_barrier.3 smelt_barrier_wait.3; do
-  [ -n "$(find "$place" -path "*/man${page##*.}/$page")" ] || { echo "FAIL: no manual page $page"; exit 1; }
-done
+[ -n "$(find "$place" -path '*/man1/smelt.1')" ] || { echo "FAIL: no manual page smelt(1)"; exit 1; }
 # Module files, units, prologues and completions, with this prefix.
-prefix=$(sed -n 's/^prefix=//p' "$module")
+prefix=${smelt#"$place"} prefix=${prefix%/bin/smelt}
 for file in share/modulefiles/smelt/*.lua share/modulefiles/smelt/*.*.? lib/systemd/system/smelt-calibrate.service \
   lib/systemd/system/smelt-calibrate.timer share/smelt/slurm/smelt-prolog.sh share/smelt/slurm/smelt-task-prolog.sh \
   share/bash-completion/completions/smelt share/zsh/site-functions/_smelt share/fish/vendor_completions.d/smelt.fish; do
@@ -33,7 +35,7 @@ done
 for file in share/modulefiles/smelt lib/systemd/system/smelt-calibrate.service share/smelt/slurm; do
   ! grep -rLF "$prefix/" "$place$prefix/$file" | grep . || { echo "FAIL: another prefix"; exit 1; }
 done
-if [ -n "${3-}" ]; then
+if [ -n "${4-}" ]; then
   "$smelt" run --dry-run -- true | grep "OMPI_MCA_mca_base_component_path=$place.*smelt/openmpi" ||
     { echo "FAIL: smelt run does not find the Open MPI component"; exit 1; }
   [ -n "$(find "$place" -path '*/smelt/openmpi/mca_coll_smelt.so')" ] || { echo "FAIL: no mca_coll_smelt.so"; exit 1; }

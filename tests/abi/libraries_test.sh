@@ -38,9 +38,9 @@ foreign=$(echo "$read_headers" | grep -E '/(hwloc|fmt|nlohmann|CLI|gtest|benchma
 [ -z "$foreign" ] || fail "headers of what was to be left out were read: $foreign"
 
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p' | grep -v '^libc\.so\.6$' | tr '\n' ' '; }
-library=$build/core/libsmelt.so.0
+library=$build/core/library/libsmelt.so.0
 [ -z "$(needed "$library")" ] || fail "libsmelt needs more than libc: $(needed "$library")"
-PKG_CONFIG_PATH=$build/meson-uninstalled LD_LIBRARY_PATH=$build/core "$source/tests/abi/guide_test.py" "$source/docs/guide.md" barrier.c ||
+PKG_CONFIG_PATH=$build/meson-uninstalled LD_LIBRARY_PATH=$build/core/library "$source/tests/abi/guide_test.py" "$source/core/library/guide.md" barrier.c ||
   fail "the guide's barrier"
 
 shim=$build/gomp_shim/libsmelt_gomp.so

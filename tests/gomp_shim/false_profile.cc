@@ -14,7 +14,8 @@
 
 #include "base/fingerprint.h"
 #include "discover/machine.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "profile/text/image.h"
 #include "schedule/choose.h"

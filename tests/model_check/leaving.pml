@@ -1,5 +1,5 @@
 /* Who may free what others may still be reading, under weak memory. KIND
- *   1 core/team/api.cc smelt_barrier_wait(): `left`, and smelt_barrier_free() by one of the participants. The
+ *   1 core/library/context/barrier.cc smelt_barrier_wait(): `left`, and smelt_barrier_free() by one of the participants. The
  *     barrier itself is a counter here
  *   2 core/transport/segment.cc: release_block() by all users of a block; the leader finds it free (find_free())
  *     and uses it again

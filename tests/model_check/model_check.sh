@@ -1,10 +1,12 @@
 #!/bin/sh
 # Searches the state space of a model exhaustively, in every case of cases.txt: spin writes a verifier, the C compiler
 # builds it, and it visits every state or says that it could not.
-#   model_check.sh quick|full MODEL
+#   model_check.sh quick|full MODEL [FOLDER]
+# FOLDER has the model and its cases.txt (default: this one).
 set -u
 set=$1 model=$2
 here=$(cd "$(dirname "$0")" && pwd)
+folder=$(cd "${3:-$here}" && pwd) || exit 1
 command -v spin >/dev/null || { echo "skip: spin (Debian package spin) is not installed"; exit 77; }
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -20,7 +22,7 @@ search() {
     full-*-holds | quick-ring-* | quick-bell-holds | quick-views-holds | quick-two_phase_commit-*) optimise=-O2 ;;
     *) optimise=-O0 ;;
   esac
-  if ! spin -a $2 "$here/$model.pml" >log 2>&1 ||
+  if ! spin -a $2 "$folder/$model.pml" >log 2>&1 ||
     ! ${CC:-cc} $optimise $options -I"$here" -o pan pan.c >>log 2>&1; then
     verdict="not built"
   else
@@ -47,7 +49,7 @@ search() {
 
 while read -r in_set of verdict switches; do
   [ "$in_set" = "$set" ] && [ "$of" = "$model" ] && search "$verdict" "$switches"
-done <"$here/cases.txt"
+done <"$folder/cases.txt"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

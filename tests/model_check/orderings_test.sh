@@ -1,11 +1,11 @@
 #!/bin/sh
-# Do the models describe the orderings that are written in the code? Holds orderings.txt against the source.
-#   orderings_test.sh SOURCE_ROOT
+# Do the models describe the orderings that are written in the code? Holds a list such as orderings.txt against the source.
+#   orderings_test.sh SOURCE_ROOT LIST
+# The models are of this folder and of the list's, which have a cases.txt each.
 set -u
 export LC_ALL=C  # one order for sort and comm
-root=$1
+root=$1 list=$2
 here=$(cd "$(dirname "$0")" && pwd)
-list=$here/orderings.txt
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
@@ -30,7 +30,7 @@ done
 # Every model that is named exists, and has a case that holds and one that does not.
 for model in $(awk '!/^#/ && $1 != "file" && $1 != "-" { print $1 }' "$list" | tr , '\n' | sort -u); do
   for verdict in holds '(races|hangs|breaks)'; do
-    grep -Eq "^(quick|full) $model $verdict( |\$)" "$here/cases.txt" && continue
+    grep -Eqs "^(quick|full) $model $verdict( |\$)" "$here/cases.txt" "$(dirname "$list")/cases.txt" && continue
     echo "FAIL: cases.txt has no case of $model that $verdict"
     failed=$((failed + 1))
   done

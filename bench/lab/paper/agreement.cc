@@ -129,12 +129,12 @@ void put_measured(const std::map<size_t, Point>& points, const char* rows_are, c
   figure->panels.insert(figure->panels.begin(), {response, rate});
 }
 
-// examples/onepaxos, with as many replicas as there is room for, as the paper has them; at least 2 to 4.
+// core/library/examples/onepaxos, with as many replicas as there is room for, as the paper has them; at least 2 to 4.
 void measure_agreement(const Settings& settings, Figure* figure) {
   const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
-  const std::string program = find_in_build(settings, "examples/onepaxos/onepaxos");
+  const std::string program = find_in_build(settings, "core/library/onepaxos");
   if (program.empty() || cpus.size() < 2) {
-    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no examples/onepaxos in this build.");
+    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/onepaxos in this build.");
     return;
   }
   constexpr size_t kClients = 4, kLeast = 8;
@@ -159,7 +159,7 @@ void measure_agreement(const Settings& settings, Figure* figure) {
         point.hop_ns = hop;
       }
   }
-  if (!why.empty()) figure->notes.push_back("examples/onepaxos: " + why + ".");
+  if (!why.empty()) figure->notes.push_back("core/library/onepaxos: " + why + ".");
   if (points.empty()) return;
   put_measured(points, "replicas", "requests", {"1Paxos, sequential", "1Paxos, Smelt"},
                roomy ? "4 threads that ask, 8 requests of each under way; medians."
@@ -167,12 +167,12 @@ void measure_agreement(const Settings& settings, Figure* figure) {
                figure);
 }
 
-// examples/kvstore, one replica on each NUMA node (three where there is one node only).
+// core/library/examples/kvstore, one replica on each NUMA node (three where there is one node only).
 void measure_store(const Settings& settings, Figure* figure) {
   const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
-  const std::string program = find_in_build(settings, "examples/kvstore/kvstore");
+  const std::string program = find_in_build(settings, "core/library/kvstore");
   if (program.empty() || cpus.size() < 2) {
-    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no examples/kvstore in this build.");
+    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/kvstore in this build.");
     return;
   }
   std::map<size_t, Point> points;
@@ -193,7 +193,7 @@ void measure_store(const Settings& settings, Figure* figure) {
         point.hop_ns = hop;
       }
   }
-  if (!why.empty()) figure->notes.push_back("examples/kvstore: " + why + ".");
+  if (!why.empty()) figure->notes.push_back("core/library/kvstore: " + why + ".");
   if (points.empty()) return;
   put_measured(points, "clients", "sets", {"sequential", "Smelt"},
                "80 % gets; a replica on each NUMA node, three where there is one node; the response time is the median "

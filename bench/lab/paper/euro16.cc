@@ -1,7 +1,8 @@
 // EuroMPI'16, Table 1 and Figure 5: what the scheduler of user-level threads costs, and what a message costs where each
 // process has many threads that wait for one, against MPI_THREAD_MULTIPLE with kernel threads.
 //
-// Measured by bench/thread_bench, and by bench/mpi_message, whose time of T ping-pongs at a time is divided by T.
+// Measured by core/library/thread_bench, and by bench/mpi_message, whose time of T ping-pongs at a time is divided by
+// T.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 
 // Of thread_bench's rows: name to median ns, with the smallest as its spread.
 std::map<std::string, Cell> measure_threads(const Settings& settings, std::string* why) {
-  const std::string program = find_in_build(settings, "bench/thread_bench");
-  if (program.empty()) *why = "no bench/thread_bench in this build";
+  const std::string program = find_in_build(settings, "core/library/thread_bench");
+  if (program.empty()) *why = "no core/library/thread_bench in this build";
   if (!why->empty()) return {};
   std::vector<std::string> argv{program};
   if (settings.quick) argv.push_back("--quick");

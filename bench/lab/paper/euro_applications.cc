@@ -1,8 +1,8 @@
 // EuroMPI'16, Figures 7 to 9: NAS DT over Open MPI with our component and without; a graph and an unbalanced tree
 // searched by many threads that wait for messages, user-level ones, and kernel threads under MPI.
 //
-// Measured by bench/breadth_first and bench/tree_search, and by NPB's own program, which --dt names: it goes unchanged,
-// as in the paper. Contestants take turns, run by run.
+// Measured by breadth_first and tree_search of core/library/bench, and by NPB's own program, which --dt names: it goes
+// unchanged, as in the paper. Contestants take turns, run by run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -121,8 +121,8 @@ double millions_in(const std::string& text) { return number_beside(text, "millio
 
 // By threads of a process: user-level ones, kernel threads with the component and without, one thread that polls.
 Race search_race(const Settings& settings, const Mpi& mpi, const std::string& name, const Words& shape, bool polls) {
-  const std::string ours = find_in_build(settings, fmt::format("bench/{0}/{0}_smelt", name)),
-                    theirs = find_in_build(settings, fmt::format("bench/{0}/{0}_mpi", name));
+  const std::string ours = find_in_build(settings, fmt::format("core/library/{0}_smelt", name)),
+                    theirs = find_in_build(settings, fmt::format("core/library/{0}_mpi", name));
   const bool has_mpi = mpi.is_there() && !theirs.empty();
   const auto with_shape = [&](Words words) {
     words.insert(words.end(), shape.begin(), shape.end());
@@ -225,8 +225,8 @@ Figure euro_figure_8(const Settings& settings) {
   if (!cannot(&figure)) {
     Panel panel = search_panel("Breadth-first search", "edges", true);
     panel.notes.push_back(
-        "bench/breadth_first. The form that polls is that of graph500_bfs_simple: one thread, calls that do not "
-        "wait.");
+        "core/library: breadth_first. The form that polls is that of graph500_bfs_simple: one thread, calls that do "
+        "not wait.");
     const std::string scale = settings.quick ? "10" : "18";
     add_race(&figure, panel, search_race(settings, mpi, "breadth_first", {"--scale", scale, "--rounds", "1"}, true),
              settings.quick ? 1 : 5, millions_in);
@@ -247,7 +247,7 @@ Figure euro_figure_9(const Settings& settings) {
   const Mpi mpi(settings);
   if (!cannot(&figure)) {
     Panel panel = search_panel("Unbalanced tree search", "nodes", false);
-    panel.notes.push_back("bench/tree_search: a tree of the same kind, of 1.9 million nodes.");
+    panel.notes.push_back("core/library: tree_search, a tree of the same kind, of 1.9 million nodes.");
     add_race(&figure, panel,
              search_race(settings, mpi, "tree_search", {"--roots", settings.quick ? "50" : "2000"}, false),
              settings.quick ? 1 : 5, millions_in);

@@ -10,7 +10,7 @@
 #include "bench/lab/paper/radices.h"
 #include "bench/lab/paper/smelt_barrier.h"
 #include "bench/lab/paper/timing.h"
-#include "bench/peers.h"
+#include "library/bench/peers.h"
 
 namespace smelt::paper {
 namespace {

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "generate/patterns.h"
-#include "profile/api.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"

@@ -1,4 +1,4 @@
-// Our barrier through the public API, in the form of the peers' (bench/peers.h).
+// Our barrier through the public API, in the form of the peers' (core/library/bench/peers.h).
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// OSDI'16, Table 4: Streamcluster, whose threads meet at a barrier all the time, by bench/streamcluster.
+// OSDI'16, Table 4: Streamcluster, whose threads meet at a barrier all the time, by core/library/bench/streamcluster.
 #include <fmt/format.h>
 
 #include <map>
@@ -43,9 +43,9 @@ Figure osdi_table_4(const Settings& settings) {
                 {},
                 {}};
   const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
-  const std::string program = find_in_build(settings, "bench/streamcluster/streamcluster");
+  const std::string program = find_in_build(settings, "core/library/streamcluster");
   if (program.empty() || cpus.size() < 2) {
-    figure.notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no bench/streamcluster in this build.");
+    figure.notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/streamcluster in this build.");
   } else {
     std::vector<std::string> argv{program, "--threads", std::to_string(cpus.size()), "--barrier", "all"};
     if (settings.quick) argv.insert(argv.end(), {"--rounds", "1", "--points", "2000", "--chunk", "1000"});

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/peers.h"
+#include "library/bench/peers.h"
 
 namespace smelt::paper {
 

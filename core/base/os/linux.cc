@@ -79,7 +79,7 @@ void futex_wait(std::atomic<uint32_t>* word, uint32_t expected, int64_t timeout_
 
 void futex_wake_all(std::atomic<uint32_t>* word) {
   // Written back only where the call has written it: the woken thread may run with this thread's errno
-  // (core/thread/own_tls.h).
+  // (core/library/thread/own_tls.h).
   const int saved = errno;
   if (::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0) == -1) errno = saved;
 }

@@ -11,8 +11,9 @@
 
 #include "base/os/os.h"
 #include "discover/machine.h"
+#include "generate/registry.h"
 #include "here.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/error.h"
 #include "team/team.h"
 

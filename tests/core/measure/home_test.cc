@@ -20,7 +20,7 @@
 #include "measure/bench_lines.h"
 #include "measure/pinned.h"
 #include "measure/track.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "schedule/build.h"
 
 using namespace smelt;

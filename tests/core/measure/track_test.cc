@@ -12,7 +12,7 @@
 #include "generate/registry.h"
 #include "here.h"
 #include "measure/skew.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "profile/text/image.h"
 #include "profile/text/statistics.h"
 #include "schedule/build.h"

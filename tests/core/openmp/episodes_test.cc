@@ -11,8 +11,9 @@
 
 #include "base/arena.h"
 #include "base/os/os.h"
+#include "generate/registry.h"
 #include "policy/wait.h"
-#include "profile/api.h"
+#include "profile/profile.h"
 #include "team/team.h"
 
 namespace smelt::openmp {

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "base/os/os.h"
-#include "profile/api.h"
+#include "generate/registry.h"
 #include "profile/packed.h"
+#include "profile/profile.h"
 #include "team/team.h"
 
 namespace smelt {

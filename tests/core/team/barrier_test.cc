@@ -1,19 +1,19 @@
 // The barrier's counting test: increment, cross, compare with threads x (round + 1). Every pattern, 1 to 64 threads,
-// more threads than CPUs, every way of waiting, random delays, abandoned episodes, destruction while others leave.
+// more threads than CPUs, every way of waiting, random delays, abandoned episodes.
 #include "team/barrier.h"
 
 #include <gtest/gtest.h>
-#include <smelt/smelt.h>
 
 #include <atomic>
-#include <functional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/object.h"
-#include "profile/api.h"
+#include "counting.h"
+#include "generate/registry.h"
+#include "profile/profile.h"
 #include "sanitized.h"
 #include "team/team.h"
 
@@ -22,64 +22,39 @@ namespace {
 
 // A machine of n CPUs in last-level caches of `per_llc`: near 50, far 250.
 struct FlatMachine {
-  explicit FlatMachine(unsigned n, unsigned per_llc) {
-    std::vector<double> send(n * n), receive(n * n);
-    std::vector<unsigned> node(n);
+  explicit FlatMachine(unsigned n, unsigned per_llc)
+      : arena(size_t{n} * n * 40 + 65536), send(n * n), receive(n * n), node(n), cpu(n) {
     for (unsigned i = 0; i < n; ++i) {
-      node[i] = i / per_llc;
+      cpu[i] = i;
+      node[i] = static_cast<uint16_t>(i / per_llc);
       for (unsigned j = 0; j < n; ++j) {
         if (i == j) continue;
         send[i * n + j] = i / per_llc == j / per_llc ? 5 : 30;
         receive[i * n + j] = i / per_llc == j / per_llc ? 45 : 220;
       }
     }
-    EXPECT_EQ(smelt_model_create(n, send.data(), receive.data(), nullptr, node.data(), &model), 0);
+    Costs additive;
+    EXPECT_EQ(
+        costs_from_send_receive(n, CostUnit::kNanoseconds, send.data(), receive.data(), node.data(), arena, &additive),
+        0);
+    EXPECT_EQ(overlap_costs_from_additive(additive, arena, &profile.costs), 0);
+    profile.header.cpus = n;
+    profile.os_cpu = cpu.data();
+    profile.package = node.data();
+    profile.core = node.data();
   }
-  ~FlatMachine() { smelt_model_free(model); }
-  smelt_model* model = nullptr;
+  MappedArena arena;
+  std::vector<float> send, receive;
+  std::vector<uint16_t> node;
+  std::vector<uint32_t> cpu;
+  Profile profile;
 };
-
-void run_threads(unsigned n, const std::function<void(unsigned)>& body) {
-  std::vector<std::thread> threads;
-  for (unsigned i = 1; i < n; ++i) threads.emplace_back(body, i);
-  body(0);
-  for (auto& thread : threads) thread.join();
-}
-
-// Counts per round modulo three: a thread one round ahead writes another slot than the one being compared.
-void count_and_cross(unsigned n, unsigned rounds, const std::function<void(unsigned)>& cross) {
-  // Ordinary variables on purpose: that the values are seen, and ThreadSanitizer is silent, proves the ordering.
-  struct alignas(128) Slot {
-    unsigned count[3] = {};
-  };
-  std::vector<Slot> slots(n);
-  std::atomic<unsigned> wrong{0};
-  run_threads(n, [&](unsigned me) {
-    std::minstd_rand random(me + 1);
-    for (unsigned r = 0; r < rounds; ++r) {
-      if (random() % 8 == 0)
-        for (unsigned spin = random() % 500; spin > 0; --spin) cpu_pause();
-      slots[me].count[r % 3] = r + 1;
-      cross(me);
-      for (unsigned other = 0; other < n; ++other) wrong += slots[other].count[r % 3] != r + 1;
-    }
-  });
-  EXPECT_EQ(wrong, 0u);
-}
-
-unsigned rounds_for(unsigned n) {
-#if defined(__SANITIZE_THREAD__)
-  return n <= 2 ? 2000 : 30;
-#else
-  return n <= 2 ? 20000 : n <= 4 ? 1000 : n <= 16 ? 500 : 100;
-#endif
-}
 
 std::vector<std::string> barrier_patterns(unsigned n) {
   std::vector<std::string> names = {"best",   "knomial:2", "knomial:3", "dissemination:2", "dissemination:3",
                                     "line:1", "relay:1"};
-  for (unsigned i = 0; smelt_pattern_name(i); ++i)
-    if (n == 2 || std::string(smelt_pattern_name(i)) != "pair") names.push_back(smelt_pattern_name(i));
+  for (const PatternInfo& pattern : pattern_registry())
+    if (n == 2 || std::string(pattern.name) != "pair") names.push_back(pattern.name);
   return names;
 }
 
@@ -91,7 +66,7 @@ TEST_P(Patterns, EveryOneCounts) {
   for (const auto& pattern : barrier_patterns(n)) {
     SCOPED_TRACE(pattern);
     MappedArena arena(generation_bytes(n));
-    TeamRequest request{&machine.model->profile, n, nullptr, pattern.c_str(), false};
+    TeamRequest request{&machine.profile, n, nullptr, pattern.c_str(), false};
     TeamPlan plan;
     ASSERT_EQ(plan_team(request, arena, &plan), 0);
     TeamBarrier made;
@@ -154,7 +129,7 @@ TEST_P(Waiting, CountsHoweverItWaits) {
     FlatMachine machine(n, 4);
     MappedArena arena(generation_bytes(n));
     TeamPlan plan;
-    ASSERT_EQ(plan_team({&machine.model->profile, n, nullptr, "best", false}, arena, &plan), 0);
+    ASSERT_EQ(plan_team({&machine.profile, n, nullptr, "best", false}, arena, &plan), 0);
     const size_t bytes = Barrier::bytes(plan.schedule);
     void* memory = os::map_pages(bytes);
     Barrier* barrier = Barrier::create(plan.schedule, GetParam(), memory);
@@ -185,7 +160,7 @@ TEST(Abandon, AllOrNobody) {
       MappedArena arena(generation_bytes(n));
       TeamPlan plan;
       const bool crowd = std::string(pattern) == "crowd";
-      ASSERT_EQ(plan_team({&machine.model->profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
+      ASSERT_EQ(plan_team({&machine.profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
       TeamBarrier made;
       ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
       std::atomic<uint64_t> real{0};
@@ -231,7 +206,7 @@ TEST(Tell, AllAreToldOrAllTurnBack) {
       MappedArena arena(generation_bytes(n));
       TeamPlan plan;
       const bool crowd = std::string(pattern) == "crowd";
-      ASSERT_EQ(plan_team({&machine.model->profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
+      ASSERT_EQ(plan_team({&machine.profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
       TeamBarrier made;
       ASSERT_EQ(make_barrier(plan, WaitPolicy{1000, crowd ? 20'000 : 0}, &made), 0);
       Barrier& barrier = *made.barrier;
@@ -293,80 +268,12 @@ TEST(Gaps, EpisodeNumbersMayJump) {
   FlatMachine machine(3, 4);
   MappedArena arena(generation_bytes(3));
   TeamPlan plan;
-  ASSERT_EQ(plan_team({&machine.model->profile, 3, nullptr, "best", false}, arena, &plan), 0);
+  ASSERT_EQ(plan_team({&machine.profile, 3, nullptr, "best", false}, arena, &plan), 0);
   TeamBarrier made;
   ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
   std::vector<uint64_t> epoch(3 * 16, 1ull << 40);
   count_and_cross(3, 2000, [&](unsigned me) { made.barrier->arrive_and_wait(me, epoch[me * 16] += 7); });
   free_barrier(&made);
-}
-
-TEST(Api, ContextAndBarrierCount) {
-  for (unsigned n : {1u, 2u, 3u, 8u, 64u}) {
-    smelt_context* context = nullptr;
-    ASSERT_EQ(smelt_context_create(nullptr, n, nullptr, nullptr, &context), 0);
-    EXPECT_EQ(smelt_context_size(context), n);
-    EXPECT_STRNE(smelt_context_pattern(context), "");
-    smelt_barrier* barrier = nullptr;
-    ASSERT_EQ(smelt_barrier_create(context, &barrier), 0);
-    smelt_context_free(context);
-    count_and_cross(n, rounds_for(n) / 4, [&](unsigned me) { EXPECT_EQ(smelt_barrier_wait(barrier, me), 0); });
-    EXPECT_EQ(smelt_barrier_wait(barrier, n), -EINVAL);
-    smelt_barrier_free(barrier);
-  }
-}
-
-TEST(Api, A1024ParticipantBarrier) {
-  constexpr unsigned kMany = SMELT_MAX_PARTICIPANTS;
-  smelt_context* context = nullptr;
-  ASSERT_EQ(smelt_context_create(nullptr, kMany, nullptr, nullptr, &context), 0);
-  smelt_barrier* barrier = nullptr;
-  ASSERT_EQ(smelt_barrier_create(context, &barrier), 0);
-  std::atomic<unsigned> arrived{0}, early{0};
-  run_threads(kMany, [&](unsigned me) {
-    for (unsigned r = 1; r <= 3; ++r) {
-      ++arrived;
-      smelt_barrier_wait(barrier, me);
-      early += arrived < kMany * r;
-    }
-  });
-  EXPECT_EQ(early, 0u);
-  smelt_barrier_free(barrier);
-  smelt_context_free(context);
-}
-
-TEST(Api, FreedWhileOthersStillLeave) {
-  for (unsigned n : {2u, 4u}) {
-    smelt_context* context = nullptr;
-    ASSERT_EQ(smelt_context_create(nullptr, n, nullptr, nullptr, &context), 0);
-    constexpr unsigned kLives = 300;
-    std::vector<smelt_barrier*> barriers(kLives);
-    for (auto& barrier : barriers) ASSERT_EQ(smelt_barrier_create(context, &barrier), 0);
-    run_threads(n, [&](unsigned me) {
-      for (unsigned life = 0; life < kLives; ++life) {
-        smelt_barrier_wait(barriers[life], me);
-        // A use after the memory is gone would fault: it was a mapping of its own.
-        if (me == life % n) smelt_barrier_free(barriers[life]);
-      }
-    });
-    smelt_context_free(context);
-  }
-}
-
-TEST(Api, BadArguments) {
-  smelt_context* context = nullptr;
-  EXPECT_EQ(smelt_context_create(nullptr, 0, nullptr, nullptr, &context), -EINVAL);
-  EXPECT_EQ(smelt_context_create(nullptr, SMELT_MAX_PARTICIPANTS + 1, nullptr, nullptr, &context), -EINVAL);
-  EXPECT_EQ(smelt_context_create(nullptr, 2, nullptr, "nonsense", &context), -ENOENT);
-  EXPECT_EQ(smelt_context_create(nullptr, 2, nullptr, "knomial:0", &context), -ERANGE);
-  EXPECT_EQ(smelt_context_create(nullptr, 2, nullptr, nullptr, nullptr), -EINVAL);
-  EXPECT_EQ(context, nullptr);
-  const unsigned same[] = {0, 0};
-  ASSERT_EQ(smelt_context_create(nullptr, 2, same, nullptr, &context), 0);
-  EXPECT_STREQ(smelt_context_pattern(context), "crowd");
-  smelt_context_free(context);
-  smelt_context_free(nullptr);
-  smelt_barrier_free(nullptr);
 }
 
 }  // namespace
