@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The settings for people, made from core/base/options.def, of which the program is made.
 
-  settings.py                   is the table of docs/settings.md what the rows say?
-  settings.py --write           writes it anew
+  settings.py                   are the tables of docs/settings.md and CONTRIBUTING.md what the rows say?
+  settings.py --write           writes them anew
   settings.py --manual FILE     FILE with the settings in place of @SETTINGS@, as a manual page has them
 """
 import pathlib
@@ -10,8 +10,11 @@ import re
 import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-KINDS = "BOOL|INTEGER|CHOICE|TEXT|STEPS"
-HEAD = "| setting | default | values | read by | what it does |\n|---|---|---|---|---|\n"
+KINDS = "BOOL|INTEGER|CHOICE|TEXT|STEPS|COUNTS|SWITCHES"
+TUNE = "SMELT_TUNE="
+MOST = 12  # users' settings, SMELT_TUNE among them
+# Users' settings, and the words of SMELT_TUNE: where they stand, and how their table begins.
+PAGES = {False: ("docs/settings.md", "setting"), True: ("CONTRIBUTING.md", "word of SMELT_TUNE")}
 
 
 def string(literals):
@@ -32,12 +35,16 @@ def row(kind, body):
         default, values = rest[0], f"{rest[1]} to {rest[2]} {'' if rest[3] == 'level' else rest[3]}"
     elif kind == "CHOICE":
         default, values = rest[0], rest[1].replace("|", ", ")
+    elif kind == "COUNTS":
+        default, values = "0", "0, 1 or a path"
+    elif kind == "SWITCHES":
+        default, values = "on", "on, off, or " + ",".join(switches())
     elif kind == "STEPS":
         default, values = "-1", f"-1, or multiples of {rest[0]} up to {rest[1]} {rest[2]}"
     else:
         default, values = rest[0] or "(none)", "text"
     readers = {"THREADS": "threads", "PROCESSES": "ranks", "BOTH": "threads, ranks"}[scope]
-    return f"| `{string(name)}` | {default} | {values.strip()} | {readers} | {string(text).replace('|', '&#124;')} |\n"
+    return f"| `{string(name).removeprefix(TUNE)}` | {default} | {values.strip()} | {readers} | {string(text).replace('|', '&#124;')} |\n"
 
 
 def entry(body):
@@ -47,37 +54,53 @@ def entry(body):
     return f".TP\n.B {string(name)}\n{text}\n"
 
 
-def rows():
-    source = (root / "core/base/options.def").read_text()
-    source = "\n".join(line for line in source.splitlines() if not line.startswith("//"))
-    found = re.findall(rf"^({KINDS})\((.*?)\)$", source, re.S | re.M)
-    if len(found) != len(re.findall(rf"^(?:{KINDS})\(", source, re.M)):
+def source():
+    text = (root / "core/base/options.def").read_text()
+    return "\n".join(line for line in text.splitlines() if not line.startswith("//"))
+
+
+def switches():
+    return re.findall(r'^SWITCH\(\w+, "(-\w+)"', source(), re.M)
+
+
+def rows(tuning):
+    found = re.findall(rf"^({KINDS})\((.*?)\)$", source(), re.S | re.M)
+    if len(found) != len(re.findall(r"^[A-Z]+\(", source(), re.M)) - len(switches()):
         raise ValueError("core/base/options.def has rows that docs/settings.py does not understand")
-    return found
+    return [one for one in found if (f'"{TUNE}' in one[1]) == tuning]
 
 
-def table():
-    return HEAD + "".join(row(kind, body) for kind, body in rows())
+def table(tuning):
+    head = f"| {PAGES[tuning][1]} | default | values | read by | what it does |\n|---|---|---|---|---|\n"
+    return head + "".join(row(kind, body) for kind, body in rows(tuning))
+
+
+def is_right(tuning):
+    """Whether the page has the table; with --write it has it then."""
+    name, first = PAGES[tuning]
+    old = (root / name).read_text()
+    new, found = re.subn(rf"^\| {first} \|.*\n(?:\|.*\n)+", lambda _: table(tuning), old, flags=re.M)
+    if found != 1:
+        print(f"FAIL: {name} has {found} tables of settings instead of one")
+    elif new == old:
+        return True
+    elif "--write" in sys.argv[1:]:
+        (root / name).write_text(new)
+        return True
+    else:
+        print(f"FAIL: {name} does not say what core/base/options.def says; docs/settings.py --write mends it")
+    return False
 
 
 def main():
     if sys.argv[1:2] == ["--manual"]:
         page = pathlib.Path(sys.argv[2]).read_text()
-        sys.stdout.write(page.replace("@SETTINGS@\n", "".join(entry(body) for _, body in rows())))
+        sys.stdout.write(page.replace("@SETTINGS@\n", "".join(entry(body) for _, body in rows(False))))
         return 0
-    page = root / "docs/settings.md"
-    old = page.read_text()
-    new, found = re.subn(r"^\| setting \|.*\n(?:\|.*\n)+", lambda _: table(), old, flags=re.M)
-    if found != 1:
-        print(f"FAIL: {page} has {found} tables of settings instead of one")
+    if len(rows(False)) + 1 > MOST:
+        print(f"FAIL: {len(rows(False)) + 1} settings for users, {MOST} at most: is the last one only for us?")
         return 1
-    if new == old:
-        return 0
-    if "--write" not in sys.argv[1:]:
-        print(f"FAIL: {page} does not say what core/base/options.def says; docs/settings.py --write mends it")
-        return 1
-    page.write_text(new)
-    return 0
+    return 0 if all([is_right(tuning) for tuning in PAGES]) else 1
 
 
 if __name__ == "__main__":

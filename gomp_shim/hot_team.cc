@@ -213,7 +213,7 @@ static bool binds_otherwise(unsigned clause) {
 }
 
 const char* why_not_swapped(const Region& region, unsigned flags) {
-  if (!options().hot_team) return barriers_alone ? kBarriersAlone : "SMELT_HOT_TEAM=0";
+  if (!options().hot_team) return barriers_alone ? kBarriersAlone : "SMELT_OPENMP=-hot";
   if (region.nested && !options().nested) return "nested";
   if (state_unknown.load(std::memory_order_relaxed)) return "this libgomp keeps its threads' state in an unknown way";
   if (smelt_gomp_own.ends) return "its thread is ending";

@@ -98,8 +98,7 @@ const char* why_not_newer(const void* entry) {
   if (nodes_are_known) return nullptr;
   barriers_alone = true;
   if (options().verbose >= 1) log_line("%s: %s", SMELT_VERSION, kBarriersAlone);
-  for (const char* name : {"SMELT_HOT_TEAM", "SMELT_NESTED", "SMELT_DYNAMIC_LOOPS", "SMELT_TASKS"})
-    set_option(name, "0");
+  set_option("SMELT_OPENMP", "-hot,-nested,-loops,-tasks");
   return nullptr;
 }
 
@@ -114,7 +113,7 @@ void pass_to_next() {
 
 const char* why_not(void* libgomp) {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
-  if (!options().gomp) return "SMELT_GOMP=0";
+  if (!options().gomp) return "switched off by SMELT_OPENMP";
   if (dlsym(libgomp, "__kmpc_fork_call")) {
     pass_to_next();
     return "the OpenMP runtime is LLVM's libomp";

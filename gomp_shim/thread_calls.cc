@@ -75,7 +75,9 @@ constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
     const char* const setting = environment(name);
     return setting && std::strcmp(setting, value) == 0;
   };
-  if (!is("SMELT_WAIT", "sleep") && !is("SMELT_GOMP", "0")) os::register_process_barrier();
+  const char* const switches = environment("SMELT_OPENMP");
+  if (is("SMELT_OPENMP", "off") || (switches && std::strstr(switches, "-libgomp")) || is("SMELT_GOMP", "0")) return;
+  if (!is("SMELT_WAIT", "sleep")) os::register_process_barrier();
 }
 
 }  // namespace

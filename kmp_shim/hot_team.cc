@@ -330,7 +330,7 @@ bool run_hot(const RegionCall& call) {
 }
 
 bool may_become_hot(const Region& region, const RegionCall& call, uint32_t request) {
-  if (!options().kmp_hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
+  if (!options().hot_team || ends || region.nested || call.argc > kArguments || smelt_kmp_handed_on.clause ||
       headcount.crowded() || never.load(std::memory_order_relaxed) ||
       taken.load(std::memory_order_relaxed) ||  // asked again before it is taken
       region.regions_before_hot >= typical(ThresholdId::kHotAfterMost))

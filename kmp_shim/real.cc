@@ -50,7 +50,7 @@ bool is_known(const char* name, const char*) {
 
 const char* why_not() {
   if (getauxval(AT_SECURE)) return "the program is set-user-ID";
-  if (!options().kmp) return "SMELT_KMP=0";
+  if (!options().kmp) return "switched off by SMELT_OPENMP";
 #define SYMBOL(name)
 #define TAKEN(name) \
   if (!smelt_real_##name) return "this libomp has no " #name;

@@ -68,7 +68,7 @@ static int register_component(void) {
   coll_smelt_register_parameters(component, coll_smelt_missing_components());
   coll_smelt_register_counters(component);
   coll_smelt_set.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
-  coll_smelt_set.patience = coll_smelt_setting("SMELT_PATIENCE", NULL);
+  coll_smelt_set.patience = coll_smelt_setting("SMELT_TUNE=patience", NULL);
   coll_smelt_set.several_nodes = coll_smelt_setting("SMELT_NODES", NULL);
   return OMPI_SUCCESS;
 }

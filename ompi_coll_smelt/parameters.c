@@ -1,6 +1,7 @@
-/* Smelt's settings as MCA parameters. Every row of Smelt's table that processes read becomes coll_smelt_<name>, with
- * the value in force as its default. A value that the user set by Open MPI's means (command line, files, OMPI_MCA_*) is
- * handed on as text, so that the table's own checks and messages hold for it, too. */
+/* Smelt's settings as MCA parameters. Every row of Smelt's table that processes read, words of SMELT_TUNE among them,
+ * becomes coll_smelt_<name>, with the value in force as its default. A value that the user set by Open MPI's means
+ * (command line, files, OMPI_MCA_*) is handed on as text, so that the table's own checks and messages hold for it, too.
+ */
 #include "parameters.h"
 
 #include "opal/mca/base/mca_base_var.h"
@@ -33,16 +34,11 @@ static mca_base_var_type_t type_of(const smelt_option *option) {
   return integer && least >= INT_MIN && greatest <= INT_MAX ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING;
 }
 
-/* The levels of MPI_T: 1 for what every user may want to know, 4 and 5 for those who tune. */
+/* The levels of MPI_T: 1 for what every user may want to know, 5 for those who tune. */
 static mca_base_var_info_lvl_t level_of(const smelt_option *option) {
-  static const char *const basic[] = {"SMELT_PRIORITY", "SMELT_VERBOSE"};
-  static const char *const tuning[] = {"SMELT_FLAT_LIMIT",   "SMELT_COPY_LIMIT", "SMELT_CHUNK",
-                                       "SMELT_REDUCE_ORDER", "SMELT_COPY",       "SMELT_SYNC"};
-  for (size_t i = 0; i < sizeof basic / sizeof basic[0]; ++i)
-    if (strcmp(option->name, basic[i]) == 0) return OPAL_INFO_LVL_1;
-  for (size_t i = 0; i < sizeof tuning / sizeof tuning[0]; ++i)
-    if (strcmp(option->name, tuning[i]) == 0) return OPAL_INFO_LVL_5;
-  return OPAL_INFO_LVL_3;
+  if (strchr(option->name, '=')) return OPAL_INFO_LVL_5;
+  const bool basic = strcmp(option->name, "SMELT_PRIORITY") == 0 || strcmp(option->name, "SMELT_VERBOSE") == 0;
+  return basic ? OPAL_INFO_LVL_1 : OPAL_INFO_LVL_3;
 }
 
 static void start_value(union value *value, mca_base_var_type_t type, const char *text) {
@@ -60,10 +56,11 @@ static const char *as_text(const union value *value, mca_base_var_type_t type, c
   return room;
 }
 
-/* "SMELT_FLAT_LIMIT" is coll_smelt_flat_limit. */
+/* "SMELT_PRIORITY" is coll_smelt_priority, "SMELT_TUNE=chunk" coll_smelt_chunk. */
 static void parameter_name(const char *setting, char *name, size_t size) {
+  const char *const word = strchr(setting, '=');
   size_t i = 0;
-  for (const char *at = setting + strlen("SMELT_"); *at && i + 1 < size; ++at)
+  for (const char *at = word ? word + 1 : setting + strlen("SMELT_"); *at && i + 1 < size; ++at)
     name[i++] = (char)tolower((unsigned char)*at);
   name[i] = 0;
 }
@@ -77,6 +74,9 @@ static void offer(const mca_base_component_t *component, const smelt_option *opt
   start_value(value, type, option->value);
   const int index = mca_base_component_var_register(component, name, help, type, NULL, 0, 0, level_of(option),
                                                     MCA_BASE_VAR_SCOPE_READONLY, value);
+  if (index >= 0 && strcmp(option->name, "SMELT_STATS") == 0) /* one of its own in earlier versions */
+    (void)mca_base_var_register_synonym(index, component->mca_project_name, component->mca_type_name,
+                                        component->mca_component_name, "stats_file", MCA_BASE_VAR_SYN_FLAG_DEPRECATED);
   mca_base_var_source_t source = MCA_BASE_VAR_SOURCE_DEFAULT;
   if (index < 0 || mca_base_var_get_value(index, NULL, &source, NULL) != OPAL_SUCCESS) return;
   if (source != MCA_BASE_VAR_SOURCE_DEFAULT)

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sys/auxv.h>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,10 +15,35 @@ extern "C" char** environ;
 namespace smelt {
 namespace {
 
-enum class Type { kBool, kInteger, kChoice, kText, kSteps };
+enum class Type { kBool, kInteger, kChoice, kText, kSteps, kCounts, kSwitches };
 
 // options.def writes the scopes so.
 constexpr OptionScope BOTH = OptionScope::kBoth, THREADS = OptionScope::kThreads, PROCESSES = OptionScope::kProcesses;
+
+constexpr const char* kDefault = "default";
+constexpr const char* kEnvironment = "environment";
+constexpr const char* kHost = "host";
+constexpr const char* kTune = "SMELT_TUNE";
+constexpr const char* kStats = "SMELT_STATS";
+constexpr const char* kOldStatsFile = "SMELT_STATS_FILE";
+constexpr const char* kLibdir = "SMELT_LIBDIR";  // no setting: sites tell contrib's scripts by it where the shims are
+constexpr size_t kPrefix = sizeof "SMELT_" - 1;
+constexpr size_t kTunePrefix = sizeof "SMELT_TUNE=" - 1;
+
+// A word of SMELT_OPENMP, and the settings that said the same before.
+struct Switch {
+  const char* word;
+  bool* target;
+  const char* old[2];
+};
+#define SWITCH(id, word, old, older) {word, &parsed_options.id, {old, older}},
+constexpr Switch switches[] = {
+#include "base/options.def"
+};
+#define SWITCH(id, word, old, older) "|" word
+constexpr const char* kSwitchWords = "on|off"
+#include "base/options.def"
+    ;
 
 // One row of options.def, where its value goes, plus its outcome.
 struct Row {
@@ -33,10 +59,11 @@ struct Row {
   const char* from;
   const char* text;  // the value in force
   char* copy;        // owns `text` where a host set it
+  char word[48];     // holds `text` where a list set it, which needs no memory so
 };
 
 #define ROW(id, name, type, scope, unit, min, max, values, fallback, help) \
-  {name, type, scope, unit, min, max, values, fallback, help, &parsed_options.id, "default", fallback, nullptr},
+  {name, type, scope, unit, min, max, values, fallback, help, &parsed_options.id, kDefault, fallback, nullptr, ""},
 Row rows[] = {
 #define BOOL(id, name, scope, def, help) ROW(id, name, Type::kBool, scope, "", 0, 1, "0|1", (def) ? "1" : "0", help)
 #define INTEGER(id, name, scope, def, min, max, unit, help) \
@@ -45,12 +72,10 @@ Row rows[] = {
 #define TEXT(id, name, scope, def, help) ROW(id, name, Type::kText, scope, "", 0, 0, "", def, help)
 #define STEPS(id, name, scope, step, max, unit, help) \
   ROW(id, name, Type::kSteps, scope, unit, step, max, "", "-1", help)
+#define COUNTS(id, name, scope, file, help) ROW(id, name, Type::kCounts, scope, "", 0, 0, "0|1|PATH", "0", help)
+#define SWITCHES(id, name, scope, help) \
+  {name, Type::kSwitches, scope, "", 0, 0, kSwitchWords, "on", help, nullptr, kDefault, "on", nullptr, ""},
 #include "base/options.def"
-#undef BOOL
-#undef INTEGER
-#undef CHOICE
-#undef TEXT
-#undef STEPS
 };
 #undef ROW
 constexpr uint32_t kRows = sizeof rows / sizeof rows[0];
@@ -102,15 +127,49 @@ bool parse_choice(const char* text, const char* values, const char** out) {
   return false;
 }
 
+// A bool, or the path of a file; a path has a slash, so that a misspelt word is told.
+bool parse_counts(const char* text) {
+  const bool is_file = std::strchr(text, '/');
+  if (!is_file && !parse_bool(text, &parsed_options.stats)) return false;
+  if (is_file) parsed_options.stats = false;
+  parsed_options.stats_file = is_file ? text : "";
+  return true;
+}
+
+// The next word of a list by commas; empty ones are passed over. False at the end.
+bool next_word(const char** list, const char** word, size_t* length) {
+  *word = *list + std::strspn(*list, ",");
+  *length = std::strcspn(*word, ",");
+  *list = *word + *length;
+  return *length > 0;
+}
+
+bool is_word(const char* known, const char* word, size_t length) {
+  return std::strlen(known) == length && strncasecmp(known, word, length) == 0;
+}
+
+// False where a word is bad, which is told here.
+bool parse_switches(const Row& row, const char* list) {
+  bool good = true;
+  const char* word = nullptr;
+  for (size_t length = 0; next_word(&list, &word, &length);) {
+    const bool on = is_word("on", word, length), off = is_word("off", word, length);
+    bool known = on || off;
+    for (const Switch& one : switches)
+      if (on || off || is_word(one.word, word, length)) *one.target = on, known = true;
+    if (!known)
+      log_line("%s=%.*s is not one of %s; it is ignored", row.name, static_cast<int>(length), word, row.values);
+    good &= known;
+  }
+  return good;
+}
+
 // Puts `text` where the row's value belongs; false, after one line, where it is not such a value.
 bool take(Row& row, const char* text) {
-  char wanted[160];
+  char wanted[160] = "0 or 1";
   bool good = true;
   switch (row.type) {
-    case Type::kBool:
-      good = parse_bool(text, static_cast<bool*>(row.target));
-      std::snprintf(wanted, sizeof wanted, "0 or 1");
-      break;
+    case Type::kBool: good = parse_bool(text, static_cast<bool*>(row.target)); break;
     case Type::kInteger:
       good = parse_integer(text, row.min, row.max, static_cast<int64_t*>(row.target));
       std::snprintf(wanted, sizeof wanted, "a whole number from %lld to %lld%s%s%s", static_cast<long long>(row.min),
@@ -126,6 +185,12 @@ bool take(Row& row, const char* text) {
       std::snprintf(wanted, sizeof wanted, "one of %s", row.values);
       break;
     case Type::kText: *static_cast<const char**>(row.target) = text; break;
+    case Type::kCounts:
+      good = parse_counts(text);
+      if (good && !parsed_options.stats_file[0]) text = parsed_options.stats ? "1" : "0";
+      std::snprintf(wanted, sizeof wanted, "0, 1 or the path of a file");
+      break;
+    case Type::kSwitches: return parse_switches(row, text);
   }
   if (good)
     row.text = text;
@@ -135,39 +200,152 @@ bool take(Row& row, const char* text) {
   return good;
 }
 
+// The same of a value in a list.
+bool take_word(Row& row, const char* value, size_t length) {
+  char text[sizeof row.word] = "";
+  if (length >= sizeof text) {
+    log_line("%s=%.*s is too long; %s is used", row.name, static_cast<int>(length), value, row.text);
+    return false;
+  }
+  std::memcpy(text, value, length);
+  if (!take(row, text)) return false;
+  std::memcpy(row.word, text, sizeof text);
+  row.text = row.word;
+  if (row.type == Type::kText) *static_cast<const char**>(row.target) = row.word;
+  return true;
+}
+
+bool note(Row& row, bool taken, const char* from) {
+  if (taken || row.type == Type::kSwitches)  // the good words of a list count
+    row.from = from;
+  else if (row.from == kDefault)
+    row.from = "default (bad value)";
+  return taken;
+}
+
+// The name that the row had in earlier versions, "" where that was no other.
+const char* old_name(const Row& row, char (&room)[64]) {
+  if (row.type == Type::kCounts) return kOldStatsFile;
+  if (!is_tuning(row.name)) return "";
+  std::snprintf(room, sizeof room, "SMELT_%s", row.name + kTunePrefix);
+  for (char* at = room; *at; ++at) *at = static_cast<char>(std::toupper(static_cast<unsigned char>(*at)));
+  return room;
+}
+
+// If no name is `name`, tells it, and the nearest setting if the words behind `prefix` look like a typing error.
+void check_name(const char* name, size_t prefix) {
+  const char* nearest = nullptr;
+  uint32_t best = most_typing_errors(name + prefix) + 1;
+  const auto compare = [&](const char* known, const char* now) {
+    const uint32_t distance = edit_distance(name, known);
+    if (distance < best) best = distance, nearest = now;
+  };
+  char room[64];
+  for (const Row& row : rows) {
+    compare(row.name, row.name);
+    compare(old_name(row, room), row.name);
+    if (row.type != Type::kSwitches) continue;
+    for (const Switch& one : switches)
+      for (const char* const old : one.old) compare(old ? old : "", row.name);
+  }
+  for (const char* const other : {kTune, kLibdir}) compare(other, other);
+  if (best == 0) return;
+  if (nearest)
+    log_line("%s is not a setting (maybe: %s?); it is ignored", name, nearest);
+  else
+    log_line("%s is not a setting ('smelt config' lists them); it is ignored", name);
+}
+
+// SMELT_TUNE=name=value,...
+bool take_tuning(const char* list, const char* from) {
+  bool good = true;
+  const char* word = nullptr;
+  for (size_t length = 0; next_word(&list, &word, &length);) {
+    const size_t name = strcspn(word, "=,");
+    Row* found = nullptr;
+    for (Row& row : rows)
+      if (is_tuning(row.name) && is_word(row.name + kTunePrefix, word, name)) found = &row;
+    if (found) {
+      const size_t value = name < length ? name + 1 : length;
+      good &= note(*found, take_word(*found, word + value, length - value), from);
+    } else {
+      char text[64];
+      std::snprintf(text, sizeof text, "%s=%.*s", kTune, static_cast<int>(name), word);
+      check_name(text, kTunePrefix);
+      good = false;
+    }
+  }
+  return good;
+}
+
 void read_environment(Row& row) {
-  const char* text = secure_getenv(row.name);
-  if (text && *text) row.from = take(row, text) ? "environment" : "default (bad value)";
+  const char* text = is_tuning(row.name) ? nullptr : secure_getenv(row.name);
+  if (text && *text) note(row, take(row, text), kEnvironment);
+}
+
+// What an old name says, in this version and after a line; nullptr where it is not set, or the new one counts.
+const char* read_old(const char* old, bool newer_is_set, const Row& row) {
+  const char* const text = old && *old ? secure_getenv(old) : nullptr;
+  if (!text || !*text) return nullptr;
+  if (newer_is_set) log_line("%s is an old name and does not count: %s is set", old, row.name);
+  return newer_is_set ? nullptr : text;
+}
+
+void read_old_switches(Row& row) {
+  const bool newer_is_set = row.from != kDefault;
+  for (const Switch& one : switches)
+    for (const char* const old : one.old) {
+      const char* const text = read_old(old, newer_is_set, row);
+      if (!text) continue;
+      bool on = true;
+      if (!note(row, parse_bool(text, &on), kEnvironment)) log_line("%s=%s is not 0 or 1", old, text);
+      log_line("%s is an old name; in place of %s=0 write %s=%s", old, old, row.name, one.word);
+      *one.target &= on;
+    }
+}
+
+void read_old_name(Row& row) {
+  char room[64];
+  const char* const old = old_name(row, room);
+  const char* const text = read_old(old, row.from != kDefault, row);
+  if (!text) return;
+  const bool is_file = row.type == Type::kCounts;  // which had no need of a slash
+  log_line("%s is an old name; write %s=%s%s", old, row.name, is_file && !std::strchr(text, '/') ? "./" : "", text);
+  if (is_file) parsed_options.stats_file = row.text = text;
+  note(row, is_file || take_word(row, text, std::strlen(text)), kEnvironment);
 }
 
 void warn_of_unknown_names() {
   for (char** entry = environ; entry && *entry; ++entry) {
-    if (std::strncmp(*entry, "SMELT_", 6) != 0 || std::strncmp(*entry, "SMELT_TEST_", 11) == 0) continue;
+    if (std::strncmp(*entry, "SMELT_", kPrefix) != 0 || std::strncmp(*entry, "SMELT_TEST_", 11) == 0) continue;
     char name[64] = "";
     const char* equals = std::strchr(*entry, '=');
     const size_t length = equals ? static_cast<size_t>(equals - *entry) : 0;
     if (length == 0 || length >= sizeof name) continue;
     std::memcpy(name, *entry, length);
-    const Row* nearest = nullptr;
-    constexpr size_t kPrefix = 6;  // which all have in common
-    uint32_t best = most_typing_errors(name + kPrefix) + 1;
-    bool known = false;
-    for (const Row& row : rows) {
-      const uint32_t distance = edit_distance(name, row.name);
-      known |= distance == 0;
-      if (distance < best) best = distance, nearest = &row;
-    }
-    if (known) continue;
-    if (nearest)
-      log_line("%s is not a setting (maybe: %s?); it is ignored", name, nearest->name);
-    else
-      log_line("%s is not a setting ('smelt config' lists them); it is ignored", name);
+    check_name(name, kPrefix);
   }
 }
 
 void parse_all() {
   for (Row& row : rows) read_environment(row);
+  if (const char* const list = secure_getenv(kTune)) take_tuning(list, kEnvironment);
+  for (Row& row : rows)
+    if (row.type == Type::kSwitches)
+      read_old_switches(row);
+    else
+      read_old_name(row);
   if (!getauxval(AT_SECURE)) warn_of_unknown_names();
+}
+
+// "on", "off", or the words that switch something off.
+void switches_text(char* text, size_t size) {
+  size_t used = 0, off = 0;
+  for (const Switch& one : switches)
+    if (!*one.target && ++off && used < size)
+      used += static_cast<size_t>(std::snprintf(text + used, size - used, "%s%s", used ? "," : "", one.word));
+  const size_t all = sizeof switches / sizeof switches[0];
+  if (off == 0 || off == all) std::snprintf(text, size, off ? "off" : "on");
 }
 
 }  // namespace
@@ -182,17 +360,18 @@ void parse_options() {
 
 int set_option(const char* name, const char* value) {
   options();  // first what the environment says, or it would come later and undo this
+  if (std::strcmp(name, kTune) == 0) return take_tuning(value, kHost) ? 0 : -EINVAL;
   for (Row& row : rows) {
     if (std::strcmp(row.name, name) != 0) continue;
+    if (is_tuning(name)) return note(row, take_word(row, value, std::strlen(value)), kHost) ? 0 : -EINVAL;
     char* copy = strdup(value);
     if (!copy) return -ENOMEM;
-    if (!take(row, copy)) {
+    if (!note(row, take(row, copy), kHost)) {
       std::free(copy);
       return -EINVAL;
     }
     std::free(row.copy);
     row.copy = copy;
-    row.from = "host";
     return 0;
   }
   return -ENOENT;
@@ -203,7 +382,7 @@ uint32_t option_count() { return kRows; }
 void option_row(uint32_t index, OptionRow* out) {
   options();
   const Row& row = rows[index];
-  static const char* const kTypes[] = {"bool", "integer", "choice", "text", "integer"};
+  static const char* const kTypes[] = {"bool", "integer", "choice", "text", "integer", "text", "list"};
   static char ranges[kRows][48];
   const char* range = row.values;
   const long long min = row.min, max = row.max;
@@ -216,10 +395,22 @@ void option_row(uint32_t index, OptionRow* out) {
   }
   *out = {row.name, kTypes[static_cast<int>(row.type)], row.unit, range, row.fallback, row.help, row.scope, "",
           row.from};
-  std::snprintf(out->value, sizeof out->value, "%s", row.text);
+  if (row.type == Type::kSwitches)
+    switches_text(out->value, sizeof out->value);
+  else
+    std::snprintf(out->value, sizeof out->value, "%s", row.text);
 }
 
+bool is_tuning(const char* name) { return std::strncmp(name, "SMELT_TUNE=", kTunePrefix) == 0; }
+
 const char* environment(const char* name) { return secure_getenv(name); }
+
+const char* stats_file_in_environment() {
+  const char* text = secure_getenv(kStats);
+  if (text && *text) return std::strchr(text, '/') ? text : nullptr;
+  text = secure_getenv(kOldStatsFile);
+  return text && *text ? text : nullptr;
+}
 
 uint32_t edit_distance(const char* a, const char* b) {
   constexpr size_t kLongest = 64;

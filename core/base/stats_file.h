@@ -1,4 +1,4 @@
-// A process's figures, as a line at the end of the file that SMELT_STATS_FILE names: smelt run and smelt try read all
+// A process's figures, as a line at the end of the file that SMELT_STATS names: smelt run and smelt try read all
 // lines of a job there. Each is a JSON object of its own. The file must exist: a process that outlives the reader
 // leaves nothing behind.
 #pragma once

@@ -1,8 +1,10 @@
-// smelt config: every setting, its value and where the value came from. All from options.def.
+// smelt config: every setting, its value and where the value came from, and behind them the words of SMELT_TUNE. All
+// from options.def.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <utility>
 
 #include "base/options.h"
 #include "cli/command.h"
@@ -27,6 +29,7 @@ Document config_document() {
                     {"range", row.range},
                     {"default", row.fallback},
                     {"scope", scope_word(row.scope)},
+                    {"tuning", is_tuning(row.name)},
                     {"help", row.help}});
   }
   return rows;
@@ -34,7 +37,10 @@ Document config_document() {
 
 std::string config_text(const Document& rows) {
   std::string out;
+  bool tuning = false;
   for (const Document& row : rows) {
+    if (row["tuning"] && !std::exchange(tuning, true))
+      out += "\nOnly for work on Smelt, any number by commas (SMELT_TUNE=spin_us=20,canary=0):\n";
     out += told(row, "{name}={value}  [{from}]\n    {help}\n");
     if (row["range"] == "") continue;
     const std::string unit = row["unit"];

@@ -79,7 +79,7 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
   {
     const StatsFile file;
     kind.untold = file.path().empty();
-    changes.push_back({"SMELT_STATS_FILE", file.path()});
+    if (!kind.untold) changes.push_back({"SMELT_STATS", file.path()});
     ChildPlan plan;
     plan.command = arguments.command;
     plan.changes = std::move(changes);
@@ -94,8 +94,7 @@ int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> c
 }
 
 bool wants_to_be_told(const RunArguments& arguments) {
-  const char* const file = environment("SMELT_STATS_FILE");
-  if (file && *file) return false;  // somebody above tells, of the whole job
+  if (stats_file_in_environment()) return false;  // somebody above tells, of the whole job
   // The settings are read only if one is set: the program will warn of errors in them.
   return arguments.choice.verbose || arguments.stats || arguments.json ||
          (environment("SMELT_STATS") && options().stats);

@@ -128,7 +128,7 @@ class Trying {
     const StatsFile file;
     kind_.untold = file.path().empty();
     ChildPlan plan = smelt_;
-    plan.changes.push_back({"SMELT_STATS_FILE", file.path()});
+    if (!kind_.untold) plan.changes.push_back({"SMELT_STATS", file.path()});
     trial_.smelt = watch_run(plan, asked_);
     progress.show(2, 2);
     trial_.stats = parse_job_stats(file.content());

@@ -145,7 +145,8 @@ RunParts parts_to_run(const RunChoice& choice, const std::string& program, const
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
   parts.networks = network_parameters(choice);
   uint32_t threads = 0;  // of each process; 0: not known
-  if (!choice.stock && (choice.fit || options().fit)) {
+  // The settings are read only if this one is set: the program will warn of errors in them.
+  if (!choice.stock && (choice.fit || (environment("SMELT_FIT") && options().fit))) {
     const Fit fit = fit_into(look_at_room(command), environment);
     warn("--fit: " + fit.why);
     parts.threads = fit.changes;

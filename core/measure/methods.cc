@@ -127,8 +127,8 @@ class Participant {
  private:
   int create(Forcing forcing) {
     constexpr const char* kAlways = "1099511627776";  // the settings' greatest value: no message is longer
-    if (smelt_option_set("SMELT_FLAT_LIMIT", forcing == kFlat ? kAlways : "0") != 0) return -EINVAL;
-    if (smelt_option_set("SMELT_COPY_LIMIT", forcing == kSingle ? "0" : kAlways) != 0) return -EINVAL;
+    if (smelt_option_set("SMELT_TUNE=flat_limit", forcing == kFlat ? kAlways : "0") != 0) return -EINVAL;
+    if (smelt_option_set("SMELT_TUNE=copy_limit", forcing == kSingle ? "0" : kAlways) != 0) return -EINVAL;
     const smelt_host host = rank_.host();
     return smelt_group_create(&host, rank_.n, rank_.me, &groups_[forcing]);
   }

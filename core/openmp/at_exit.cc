@@ -65,7 +65,7 @@ void say_counts(const smelt_openmp_counts& sum) {
 // the settings. A program that never called OpenMP is told so, if it asked: before its end nobody can know.
 void tell_unused() {
   if (runtime.quiet_idle) return;
-  if (const char* const file = environment("SMELT_STATS_FILE"); file && *file) {
+  if (const char* const file = stats_file_in_environment()) {
     append_stats(file, "{\"part\":\"%s\",\"pid\":%d,\"unused\":true}", runtime.name, ::getpid());
     return;
   }

@@ -36,7 +36,8 @@ check_all() (
     fi
     [ "$found" = "$scope" ] || { echo "$name is $scope, but read by ${found:-NOBODY}"; wrong=$((wrong + 1)); }
   done <<ROWS
-$(sed -n 's/^[A-Z]*(\([a-z_]*\), "\(SMELT_[A-Z_]*\)", \([A-Z]*\),.*/\1 \2 \3/p' core/base/options.def)
+$(sed -n '/^SWITCHES/d; s/^[A-Z]*(\([a-z_]*\), "\(SMELT_[A-Za-z_=]*\)", \([A-Z]*\),.*/\1 \2 \3/p
+  s/^SWITCH(\([a-z_]*\), "\(-[a-z]*\)",.*/\1 SMELT_OPENMP=\2 THREADS/p' core/base/options.def)
 ROWS
   [ "$rows" -ge 10 ] || { echo "only $rows settings found in $1"; exit 100; }
   exit "$wrong"
@@ -61,12 +62,14 @@ control() {
 }
 control "a setting that nobody reads" "SMELT_IDLE is BOTH, but read by NOBODY" core/base/options.def \
   '$a BOOL(idle, "SMELT_IDLE", BOTH, false, "")'
-control "a setting that ranks are offered and do not read" "SMELT_SPIN_US is BOTH, but read by THREADS" core/base/options.def \
-  's/"SMELT_SPIN_US", THREADS/"SMELT_SPIN_US", BOTH/'
+control "a switch that nobody reads" "SMELT_OPENMP=-idle is THREADS, but read by NOBODY" core/base/options.def \
+  '$a SWITCH(idle, "-idle", nullptr, nullptr)'
+control "a setting that ranks are offered and do not read" "SMELT_TUNE=spin_us is BOTH, but read by THREADS" core/base/options.def \
+  's/"SMELT_TUNE=spin_us", THREADS/"SMELT_TUNE=spin_us", BOTH/'
 control "a setting that ranks read and are not offered" "SMELT_SHM_MB is THREADS, but read by PROCESSES" core/base/options.def \
   's/"SMELT_SHM_MB", PROCESSES/"SMELT_SHM_MB", THREADS/'
-control "a threshold that no longer asks for its setting" "SMELT_YIELD_US is THREADS, but read by NOBODY" core/policy/thresholds.cc \
+control "a threshold that no longer asks for its setting" "SMELT_TUNE=yield_us is THREADS, but read by NOBODY" core/policy/thresholds.cc \
   's/options().yield_us/-1/'
-control "a threshold that nobody uses" "SMELT_PATIENCE is PROCESSES, but read by NOBODY" ompi_coll_smelt/component.c \
-  's/coll_smelt_setting("SMELT_PATIENCE", NULL)/8/'
+control "a threshold that nobody uses" "SMELT_TUNE=patience is PROCESSES, but read by NOBODY" ompi_coll_smelt/component.c \
+  's/coll_smelt_setting("SMELT_TUNE=patience", NULL)/8/'
 exit $failed

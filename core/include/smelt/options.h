@@ -15,8 +15,8 @@ typedef enum smelt_option_scope {
 } smelt_option_scope;
 
 typedef struct smelt_option {
-  const char *name;     /* "SMELT_VERBOSE" */
-  const char *type;     /* "bool", "integer", "choice", "text" */
+  const char *name;     /* "SMELT_VERBOSE"; a word of SMELT_TUNE as it is written there: "SMELT_TUNE=spin_us" */
+  const char *type;     /* "bool", "integer", "choice", "text", "list" */
   const char *unit;     /* "" where it has none */
   const char *range;    /* "0..2", "64..32768 by 64, or -1", "auto|spin|sleep", "" for text */
   const char *fallback; /* the default, as text */
@@ -31,11 +31,11 @@ SMELT_API int smelt_option_get(unsigned i, smelt_option *option);
 
 /* Sets one value for this process, as if the environment had said so; the text is copied. Call it before anything else
  * uses the setting; not synchronised. A bad value warns in one line, keeps the value in force and returns -EINVAL;
- * -ENOENT for an unknown name. */
+ * -ENOENT for an unknown name. The name of a list, SMELT_TUNE or SMELT_OPENMP, sets all its words. */
 SMELT_API int smelt_option_set(const char *name, const char *value);
 
 /* For hosts that count what they did: appends `line`, up to 2047 characters without a line feed, to the file that the
- * setting SMELT_STATS_FILE names. 0; -ENOENT where none is named or it does not exist, -EINVAL for NULL, -E2BIG for a
+ * setting SMELT_STATS names. 0; -ENOENT where none is named or it does not exist, -EINVAL for NULL, -E2BIG for a
  * longer line, or the error of writing. Thread-safe. */
 SMELT_API int smelt_stats_append(const char *line);
 
