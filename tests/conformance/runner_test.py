@@ -175,7 +175,7 @@ class Running(unittest.TestCase):
         names = sorted(line.split('=')[0] for line in got.tail if line.startswith(('OMP_', 'SMELT_')))
         self.assertEqual(names, ['OMP_NUM_THREADS', 'OMP_PLACES'])  # stock: nothing for the shim
         configuration = runs.Configuration(2, 'lib.so', 'off', (('SMELT_CPUS', '9'),))
-        self.assertEqual(configuration.environment(), {'OMP_NUM_THREADS': '2', 'LD_PRELOAD': 'lib.so', 'SMELT_HOT_TEAM': '0',
+        self.assertEqual(configuration.environment(), {'OMP_NUM_THREADS': '2', 'LD_PRELOAD': 'lib.so', 'SMELT_OPENMP': '-hot',
                                                        'SMELT_CPUS': '9'})
         self.assertEqual(configuration.stock().environment(), {'OMP_NUM_THREADS': '2'})
 

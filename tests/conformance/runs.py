@@ -35,9 +35,9 @@ class Configuration:
         result = {'OMP_NUM_THREADS': str(self.threads)}
         if self.shim:
             result['LD_PRELOAD'] = self.shim
-            if self.hot:
-                result['SMELT_HOT_TEAM'] = '1' if self.hot == 'on' else '0'
             result |= dict(self.settings)
+            if self.hot == 'off':
+                result['SMELT_OPENMP'] = ','.join(filter(None, [result.get('SMELT_OPENMP'), '-hot']))
         return result
 
     def stock(self):

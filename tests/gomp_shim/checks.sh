@@ -10,12 +10,28 @@ passes() { echo "ok: $1"; passed=$((passed + 1)); }
 fails() { echo "FAIL: $1"; sed 's/^/    /' "$output" | head -n 10; failed=$((failed + 1)); }
 skips() { echo "skip: $1"; skipped=$((skipped + 1)); }
 
+# combined command...: of several SMELT_TUNE=, and of several SMELT_OPENMP=, before a program all words count
+combined() {
+  tune='' openmp='' words=$#
+  while [ "$words" -gt 0 ]; do
+    case $1 in
+      SMELT_TUNE=*) tune=$tune,${1#*=} ;;
+      SMELT_OPENMP=on) ;;  # as it is without
+      SMELT_OPENMP=*) openmp=$openmp,${1#*=} ;;
+      *) set -- "$@" "$1" ;;
+    esac
+    shift
+    words=$((words - 1))
+  done
+  SMELT_TUNE=$tune SMELT_OPENMP=$openmp "$@"
+}
+
 # check NAME EXPECTED_STATUS PATTERN command...   (a line of its output must match; "" for none). A program that hangs is the last one:
 # others would, too, and each takes two minutes.
 check() {
   name=$1 status=$2 pattern=$3
   shift 3
-  timeout "${limit:-120}" "$@" >"$output" 2>&1
+  combined timeout "${limit:-120}" "$@" >"$output" 2>&1
   got=$?
   if [ "$got" -ne "$status" ]; then
     fails "$name: exit status $got instead of $status"
@@ -30,7 +46,7 @@ check_under() { n=$1 s=$2 p=$3; shift 3; check "$n" "$s" "$p" env LD_PRELOAD="$s
 
 # learnt RUNTIME: of task_phases' barriers more are the runtime's than have tasks, and than regions have ends
 learnt() {
-  check_under "phases of tasks: barriers are assumed to have some" 0 '^ok' SMELT_TASKS=0 SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive \
+  check_under "phases of tasks: barriers are assumed to have some" 0 '^ok' SMELT_OPENMP=-tasks SMELT_STATS=1 SMELT_CPUS=64 SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive \
     "$programs/task_phases" 60 6
   with_tasks=$(sed -n 's/^ok, \([0-9]*\) barriers.*/\1/p' "$output")
   by_runtime=$(sed -n "s/.* own, \([0-9]*\) $1.*/\1/p" "$output")

@@ -16,21 +16,17 @@ import sys
 import threading
 import time
 
-# What a user may set: how often, and to what. With
+# What a user may set: how often, and to what. The words of a list come one by one. With
 # OMP_MAX_TASK_PRIORITY libgomp 12 itself falls.
 SETTINGS = {
-    'SMELT_HOT_TEAM': (0.1, '0'),
-    'SMELT_KMP_HOT_TEAM': (0.1, '0'),
-    'SMELT_NESTED': (0.1, '0'),
-    'SMELT_DYNAMIC_LOOPS': (0.1, '0'),
-    'SMELT_TASKS': (0.2, '0', '1'),
-    'SMELT_CANARY': (0.05, '0'),
+    'SMELT_OPENMP=-': (0.3, 'hot', 'nested', 'loops', 'tasks', 'hot,-nested', 'hot,-tasks', 'nested,-loops,-tasks'),
+    'SMELT_TUNE=canary=': (0.05, '0'),
     'SMELT_STATS': (0.2, '1'),
     'SMELT_WAIT': (0.15, 'sleep', 'spin'),
-    'SMELT_SPIN_US': (0.4, '0', '1', '20', '100', '100000'),
-    'SMELT_YIELD_US': (0.2, '0', '50', '1000'),
+    'SMELT_TUNE=spin_us=': (0.4, '0', '1', '20', '100', '100000'),
+    'SMELT_TUNE=yield_us=': (0.2, '0', '50', '1000'),
     'SMELT_CPUS': (0.5, '1', '4', '8', '64', '64'),
-    'SMELT_PATTERN': (0.2, 'all-to-all', 'dissemination', 'hybrid', 'mst', 'sequential', 'knomial:3', 'binary', 'fibonacci'),
+    'SMELT_TUNE=pattern=': (0.2, 'all-to-all', 'dissemination', 'hybrid', 'mst', 'sequential', 'knomial:3', 'binary', 'fibonacci'),
     'OMP_NUM_THREADS': (0.3, '1', '2', '3', '5', '3,2', '2,3,2', '4,1,2'),
     'OMP_WAIT_POLICY': (0.2, 'passive', 'active'),
     'OMP_DYNAMIC': (0.07, 'true'),
@@ -45,15 +41,23 @@ SETTINGS = {
 }
 
 
+def add(settings, name, value):
+    """Sets it; a list gets another word, which counts more than those before."""
+    name, _, word = name.partition('=')
+    before = settings.get(name, '') + ',' if name == 'SMELT_TUNE' and name in settings else ''
+    settings[name] = before + word + value
+
+
 def draw(options, number):
     """Settings and arguments of one program."""
     rng = random.Random(f'{options.seed}/{number}')
     settings = {}
     for name, (often, *values) in SETTINGS.items():
         if rng.random() < often:
-            settings[name] = rng.choice(values)
+            add(settings, name, rng.choice(values))
     if options.at_times and rng.random() < 0.3:  # a machine that the tests pretend, for instance
-        settings |= dict(word.split('=', 1) for word in options.at_times.split())
+        for word in options.at_times.split():
+            add(settings, *word.split('=', 1))
     most = rng.choice([2, 2, 3, 4, 4, 6, 9, 16])
     kinds = [f'-{kind}' for kind in options.without]
     if rng.random() < 0.35:

@@ -1,7 +1,7 @@
 # Sourced after pretend.sh: a program whose team crosses its barriers by the pattern it was asked for, and not as a crowd.
 
 # Threads of which many share a CPU: whoever waits gives it up soon.
-waiting="SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive"
+waiting="SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive"
 
 # proper NAME PATTERN THREADS machine command...   (an extended regular expression of the pattern's text, best: any but a crowd.) Says why not in
 # $why. The team is of so many threads, is told of that pattern when it is first seen and when it is seen on its CPUs, and is hot.
@@ -12,7 +12,7 @@ proper() {
   # It is known where threads run once they are all there; two need nothing else then.
   if [ "$threads" -gt 2 ]; then rebuilt=', rebuilt' seen='[0-9].*'; else rebuilt='' seen='.*'; fi
   [ "$pattern" = best ] && pattern='[a-z]+(-[a-z]+)*(:[0-9]+)?'
-  timeout "${limit:-120}" env $($machine) $waiting SMELT_VERBOSE=2 "$@" >"$output" 2>&1
+  combined timeout "${limit:-120}" env $($machine) $waiting SMELT_VERBOSE=2 "$@" >"$output" 2>&1
   got=$?
   if [ "$got" -ne 0 ] || ! grep -q '^ok$' "$output"; then
     why="$threads threads: exit status $got"

@@ -21,7 +21,7 @@ inline int in_group(unsigned n, const std::vector<Setting>& settings,
   return run_processes(
       n,
       [&](Seat& seat) {
-        for (const Setting& setting : settings) setenv(setting.name, setting.value, 1);
+        for (const Setting& setting : settings) set_setting(setting.name, setting.value);
         const smelt_host host = host_of(&seat);
         smelt_group* group = nullptr;
         const int error = smelt_group_create(&host, n, seat.me, &group);

@@ -7,7 +7,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "measure/meeting.h"
@@ -17,6 +20,15 @@ namespace smelt::test {
 struct Seat : MeetingRank {
   uint64_t progress_calls = 0;
 };
+
+// As setenv. A word of a list, "SMELT_TUNE=chunk", comes behind those that are there.
+inline void set_setting(const char* name, const char* value) {
+  const char* const word = std::strchr(name, '=');
+  const std::string list = word ? std::string(name, word) : name;
+  const char* const before = word ? getenv(list.c_str()) : nullptr;
+  const std::string said = word ? std::string(word + 1) + "=" + value : value;
+  setenv(list.c_str(), (before ? std::string(before) + "," + said : said).c_str(), 1);
+}
 
 inline smelt_host host_of(Seat* seat) {
   smelt_host host = host_of_rank(seat);
