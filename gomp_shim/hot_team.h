@@ -32,13 +32,13 @@
 //     the thread's end.
 // These are not served at all: dynamic adjustment, a proc_bind clause that asks for another binding than is set, task
 // reductions on the parallel construct, programs with target regions that are tasks (nowait), OMP_MAX_TASK_PRIORITY,
-// SMELT_HOT_TEAM=0.
+// SMELT_OPENMP=-hot.
 //
-// Nested regions, unless SMELT_NESTED=0. A thread of a team that opens regions inside keeps a team of its own for them,
-// in the same way. In place of the serial part above it has its state in the team around. That state is saved at every
-// fork, because loops and singles change it. Such a team lives in one team around, for libgomp's inner team remembers
-// that one and the task that made it: it ends before that team does, be it hot (dock) or libgomp's own (run_region).
-// Served if and only if
+// Nested regions, unless SMELT_OPENMP=-nested. A thread of a team that opens regions inside keeps a team of its own for
+// them, in the same way. In place of the serial part above it has its state in the team around. That state is saved at
+// every fork, because loops and singles change it. Such a team lives in one team around, for libgomp's inner team
+// remembers that one and the task that made it: it ends before that team does, be it hot (dock) or libgomp's own
+// (run_region). Served if and only if
 //   - the thread is where the team was made: position and level say so
 //   - it runs its implicit task: no task was made between the last barrier and the next (episodes.h), or this might be
 //     one, and its settings and its place in the ancestry be others

@@ -1,4 +1,4 @@
-// Loops with schedule(dynamic) or guided, taken where SMELT_DYNAMIC_LOOPS=1: chunks in order, dynamic ones several at a
+// Loops with schedule(dynamic) or guided, taken unless SMELT_OPENMP=-loops: chunks in order, dynamic ones several at a
 // time where the way to the counter is most of their time (openmp/chunks.h).
 //
 //   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: GCC's calls for schedule(dynamic) since 9

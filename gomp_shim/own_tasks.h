@@ -1,4 +1,4 @@
-// Tasks by work stealing, unless SMELT_TASKS=0.
+// Tasks by work stealing, unless SMELT_OPENMP=-tasks.
 //
 // libgomp keeps all tasks of a team behind one lock, and wakes a sleeper by a system call for nearly every one. Here
 // each thread has a deque (openmp/deque.h) of the tasks that it made; a waiting thread takes its own newest, or steals

@@ -1,4 +1,4 @@
-// The hot team: fork and join without libomp's barriers, for programs on LLVM's libomp. SMELT_KMP_HOT_TEAM.
+// The hot team: fork and join without libomp's barriers, for programs on LLVM's libomp. Off by SMELT_OPENMP=-hot.
 //
 // It is kept as that of the shim for libgomp (openmp/hot_team.h): from a region on that repeats the last one's team
 // size, the workers stay inside one long region of libomp's that the program does not see. GOMP_parallel_start, which

@@ -1,6 +1,6 @@
 /* The group of a module: created at the first persistent request, at the first reduction that cannot do without, or at
- * the first blocking call behind the SMELT_PATIENCE first ones, in the pool or with two of the saved functions; or all
- * ranks step aside for good. offers.c has the other steps of a module's life. */
+ * the first blocking call behind the SMELT_TUNE=patience first ones, in the pool or with two of the saved functions; or
+ * all ranks step aside for good. offers.c has the other steps of a module's life. */
 #include "module.h"
 
 #include "ompi/datatype/ompi_datatype.h"

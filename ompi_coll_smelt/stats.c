@@ -1,4 +1,4 @@
-/* A rank's account at its end: to the smelt run above it (SMELT_STATS_FILE), which makes one line of all ranks'
+/* A rank's account at its end: to the smelt run above it (SMELT_STATS), which makes one line of all ranks'
  * accounts, or else to people (SMELT_STATS=1), by one rank. The beginning is told, too: a rank that is killed has no
  * end. */
 #include "stats.h"

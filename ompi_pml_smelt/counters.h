@@ -21,7 +21,7 @@ static inline void pml_smelt_count(atomic_ullong *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 void pml_smelt_register_counters(const mca_base_component_t *component);
-/* For the smelt run above us (SMELT_STATS_FILE): messages are ours from here on; or are not, and why; the counts.
+/* For the smelt run above us (SMELT_STATS): messages are ours from here on; or are not, and why; the counts.
  */
 void pml_smelt_stats_begin(void);
 void pml_smelt_stats_not_used(const char *why);

@@ -12,7 +12,7 @@ help([[
 Loaded, OpenMP programs (GCC's libgomp, LLVM's libomp) and programs of Open MPI run with Smelt. Unloaded, they do not.
   smelt info        what is known of this machine
   smelt run -- ./a  one program alone, without loading the module
-For one program: SMELT_GOMP=0 SMELT_KMP=0 ./app runs on the stock OpenMP runtimes,
+For one program: SMELT_OPENMP=off ./app runs on the stock OpenMP runtimes,
 mpirun --mca coll_smelt_priority 0 ./app on Open MPI's own components.
 ]])
 

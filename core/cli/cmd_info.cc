@@ -64,7 +64,7 @@ struct Report {
   std::string advice;
 };
 
-// The barrier that a program would get: SMELT_PATTERN counts on this machine, and a bad one is told and stepped over.
+// The barrier that a program would get: SMELT_TUNE=pattern counts on this machine. A bad one is told and stepped over.
 Picture plan_barrier(const Report& r) {
   PictureRequest request;
   request.cpus = r.cpus;
@@ -73,7 +73,7 @@ Picture plan_barrier(const Report& r) {
     return make_picture(r.costs, request);
   } catch (const UserError& error) {
     if (request.pattern == "best") throw;
-    warn(fmt::format("SMELT_PATTERN: {}; best is shown", error.what()));
+    warn(fmt::format("SMELT_TUNE=pattern: {}; best is shown", error.what()));
   }
   request.pattern = "best";
   return make_picture(r.costs, request);

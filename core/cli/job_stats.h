@@ -1,4 +1,4 @@
-// The accounts of a job's processes at their ends (SMELT_STATS_FILE), summed up in one line.
+// The accounts of a job's processes at their ends (SMELT_STATS), summed up in one line.
 //
 // Only told counts are claimed. A process that was killed, that left by _exit or became another program, has told of
 // its beginning at most: the line says so.

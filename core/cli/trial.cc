@@ -140,8 +140,8 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
     verdict.kind = VerdictKind::kSlower;
     verdict.reasons = reasons_for_slower(seen, stock_s);
     // A guessed profile may be the reason, and is seen in many runs where it is not.
-    const char* const next = seen.guessed ? "try 'smelt calibrate', then SMELT_HOT_TEAM=0 (docs/start.md)"
-                                          : "try SMELT_HOT_TEAM=0, then SMELT_DYNAMIC_LOOPS=0 (docs/start.md)";
+    const char* const next = seen.guessed ? "try 'smelt calibrate', then SMELT_OPENMP=-hot (docs/start.md)"
+                                          : "try SMELT_OPENMP=-hot, then SMELT_OPENMP=-loops (docs/start.md)";
     verdict.text = fmt::format("slower here: {}{}; ", ratio_text(ratio), around) +
                    (verdict.reasons.empty() ? fmt::format("nothing that was measured says why: {}", next)
                                             : "most likely " + verdict.reasons[0]);

@@ -105,11 +105,11 @@ void settle_sync(Group& group, smelt_sync asked, bool agreed) {
   group.sync_why = "";
   group.sync = agreed && asked == SMELT_SYNC_STRICT ? Sync::kStrict : Sync::kLoose;
   if (!agreed)
-    group.sync_why = "what smelt_sync or SMELT_SYNC says differs between the participants";
+    group.sync_why = "what smelt_sync or SMELT_TUNE=sync says differs between the participants";
   else if (asked == SMELT_SYNC_AUTO)
     group.watch.begin(false);
   else
-    group.sync_why = group.host.sync == asked ? "smelt_sync says so" : "SMELT_SYNC says so";
+    group.sync_why = group.host.sync == asked ? "smelt_sync says so" : "SMELT_TUNE=sync says so";
 }
 
 namespace {

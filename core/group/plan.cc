@@ -126,7 +126,7 @@ bool asked_for_pattern(const Group& group, Pattern* pattern) {
   if (find_pattern(name, pattern) == 0) return true;
   static std::atomic<bool> said{false};
   if (group.me == 0 && !said.exchange(true, std::memory_order_relaxed))
-    log_line("SMELT_PATTERN=%s is not a pattern ('smelt tree --list' names them); the default best is used", name);
+    log_line("SMELT_TUNE=pattern=%s is not a pattern ('smelt tree --list' names them); the default best is used", name);
   return false;
 }
 

@@ -13,7 +13,7 @@
 // A waiter looks now and then at the call that the awaited participant is in: participants that call a collective with
 // different lengths would wait for each other for ever.
 //
-// So the settings of threads' waits (SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US) are not the ranks': there is no sleep
+// So the settings of threads' waits (SMELT_WAIT and SMELT_TUNE) are not the ranks': there is no sleep
 // whose beginning they could set, and no bell that Open MPI's other communication would ring. If a user wants ranks to
 // give way although there are CPUs enough, Open MPI's mpi_yield_when_idle makes a crowd of the group
 // (smelt_host::crowded). SMELT_CPUS=1 does the same.

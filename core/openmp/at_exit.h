@@ -1,5 +1,5 @@
 // The lines that a process writes about itself. At its end it tells people (SMELT_STATS, SMELT_VERBOSE) and the smelt
-// run above it (SMELT_STATS_FILE). The smelt run is also told of the beginning, because a process that is killed, or
+// run above it (SMELT_STATS). The smelt run is also told of the beginning, because a process that is killed, or
 // becomes another program, has no end.
 #pragma once
 

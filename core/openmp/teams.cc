@@ -213,7 +213,7 @@ bool build_barrier(RegionRecord& region, Team& team) {
   if (!request.ok) return false;
   TeamPlan plan;
   if (plan_team(request, request.arena, &plan) != 0) {
-    log_line("SMELT_PATTERN=%s cannot serve a barrier of %u threads; best is used", request.pattern, team.size);
+    log_line("SMELT_TUNE=pattern=%s cannot serve a barrier of %u threads; best is used", request.pattern, team.size);
     request.pattern = "best";
     if (plan_team(request, request.arena, &plan) != 0) return false;
   }

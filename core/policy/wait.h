@@ -45,8 +45,8 @@ extern std::atomic<int64_t> asked_spin_ns;
 // longer than ours; beside others' threads the first yield that goes to one of them ends it. Relaxed: as above.
 extern std::atomic<int64_t> awake_ns;
 
-// The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT,
-// SMELT_SPIN_US, SMELT_YIELD_US, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the
+// The policy for a team of so many threads, of which each has a CPU (`crowded` false) or not, under SMELT_WAIT and
+// SMELT_TUNE, OMP_WAIT_POLICY, GOMP_SPINCOUNT and the cgroup's quota. The costs of waiting are the
 // profile's; without one they are taken to be typical. Once the kernel has refused membarrier, posts under new policies
 // are fenced.
 WaitPolicy wait_policy(bool crowded, uint32_t threads, const Profile* profile = nullptr);

@@ -121,14 +121,14 @@ def main():
         preload = {'LD_PRELOAD': shim, 'SMELT_CPUS': '64', 'SMELT_PROFILE': profile}
         found = look.part('OpenMP', *parts['OpenMP'], [openmp], {},
                           [preload, dict(preload, SMELT_WAIT='sleep'),
-                           dict(preload, SMELT_TASKS='1', SMELT_STATS='1', SMELT_SPIN_US='20')])
+                           dict(preload, SMELT_STATS='1', SMELT_TUNE='spin_us=20')])
         if len(sys.argv) > 6 and shutil.which('mpirun'):
             folder = os.path.dirname(os.path.realpath(sys.argv[5]))
             command = ['mpirun', '--map-by', ':OVERSUBSCRIBE', '-n', '2', sys.argv[6]]
             path = {'SMELT_PROFILE': profile, 'OMPI_MCA_mca_base_component_path': folder + ':SYSTEM_DEFAULT',
                     'PMIX_MCA_mca_base_component_path': ':'}
-            ours = dict(path, OMPI_MCA_coll_smelt_priority='90', SMELT_PATIENCE='0')
-            settings = [ours, dict(ours, SMELT_COPY_LIMIT='4096'), dict(ours, SMELT_FLAT_LIMIT='64')]
+            ours = dict(path, OMPI_MCA_coll_smelt_priority='90', SMELT_TUNE='patience=0')
+            settings = [ours, dict(ours, SMELT_TUNE='patience=0,copy_limit=4096'), dict(ours, SMELT_TUNE='patience=0,flat_limit=64')]
             if len(sys.argv) > 7:
                 other = os.path.dirname(os.path.realpath(sys.argv[7]))
                 settings.append(dict(path, OMPI_MCA_mca_base_component_path=other + ':SYSTEM_DEFAULT',

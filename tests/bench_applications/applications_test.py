@@ -102,9 +102,9 @@ class Attribute(unittest.TestCase):
         return done.returncode, done.stdout, json.loads(text) if text else {}
 
     def test_each_part_of_a_run_is_where_it_was(self):
-        status, out, rows = self.attribute("--with", "SMELT_HOT_TEAM=0", "--own", "took ([0-9.]+)", "--", REGIONS, "30")
+        status, out, rows = self.attribute("--with", "SMELT_OPENMP=-hot", "--own", "took ([0-9.]+)", "--", REGIONS, "30")
         self.assertEqual(status, 0, out)
-        self.assertEqual(list(rows), ["stock", "Smelt", "SMELT_HOT_TEAM=0"])
+        self.assertEqual(list(rows), ["stock", "Smelt", "SMELT_OPENMP=-hot"])
         for row in sum(rows.values(), []):
             self.assertEqual(row["regions"], 30, "inner ones and another thread's are not counted")
             self.assertEqual(row["own"], 250)
@@ -115,7 +115,7 @@ class Attribute(unittest.TestCase):
                                                "after_ms"))
             self.assertAlmostEqual(parts, row["inside_ms"], delta=0.05)
             self.assertGreaterEqual(row["threads"], 2)
-        for line in ("| before the first region, ms |", "| - other regions, ms |", "under SMELT_HOT_TEAM=0: "):
+        for line in ("| before the first region, ms |", "| - other regions, ms |", "under SMELT_OPENMP=-hot: "):
             self.assertIn(line.replace("| before", "| - before"), out)
 
     def test_it_was_under_smelt(self):

@@ -15,9 +15,9 @@ loader = importlib.machinery.SourceFileLoader("guard", os.path.join(SOURCE, "ben
 guard = importlib.util.module_from_spec(importlib.util.spec_from_loader("guard", loader))
 loader.exec_module(guard)
 
-SWITCHES = {guard.SHIM: ({}, {"SMELT_TASKS": "1"}, {"SMELT_TASKS": "0"}, {"SMELT_HOT_TEAM": "0"}, {"SMELT_NESTED": "0"},
+SWITCHES = {guard.SHIM: ({}, {"SMELT_OPENMP": "-tasks"}, {"SMELT_OPENMP": "-hot"}, {"SMELT_OPENMP": "-nested"},
                          {"SMELT_CPUS": "1"}),
-            guard.LIBOMP_SHIM: ({}, {"SMELT_CPUS": "64"}, {"SMELT_DYNAMIC_LOOPS": "0"}, {"SMELT_CPUS": "1"})}
+            guard.LIBOMP_SHIM: ({}, {"SMELT_CPUS": "64"}, {"SMELT_OPENMP": "-loops"}, {"SMELT_CPUS": "1"})}
 KEPT = ("parallel", "if-false", "one-thread", "one-for", "one-with-task", "inner", "turns-2-1", "guided", "close",
         "after-target")
 failed = 0

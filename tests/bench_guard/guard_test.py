@@ -126,12 +126,12 @@ class Measures(unittest.TestCase):
         fast = self.git("rev-parse", "--short=12", "HEAD")
         self.spin(SLOW_NS)
         path = os.path.join(self.scratch.name, "j")
-        status, out, errors = self.guard("HEAD", "--figures", "openmp parallel,smelt*,mpi bcast*,*SMELT_TASKS=0",
+        status, out, errors = self.guard("HEAD", "--figures", "openmp parallel,smelt*,mpi bcast*,*SMELT_OPENMP=-tasks",
                                          "--json", path)
         self.assertEqual(status, 1, out + errors)
         self.assertEqual(out.splitlines()[-1], "slower: openmp parallel")
         self.assertIn("left out: smelt run -- true: not in BASE", out)
-        self.assertIn("left out: openmp tasks SMELT_TASKS=0: SMELT_TASKS is not in BASE", out)
+        self.assertIn("left out: openmp tasks SMELT_OPENMP=-tasks: SMELT_OPENMP is not in BASE", out)
         self.assertIn("left out: mpi bcast 8 B: ", out)
         self.assertIn(f"BASE {fast}, tree {fast[:7]}", out)
         self.assertIn("-dirty", out)

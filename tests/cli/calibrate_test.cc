@@ -233,7 +233,7 @@ TEST(Calibrate, InfoShowsLooseAndStrictMethods) {
       std::string::npos)
       << both;
   EXPECT_EQ(both.find("    strict"), both.rfind("    strict")) << "no other limit differs";
-  here["SMELT_SYNC"] = "strict";
+  here["SMELT_TUNE"] = "sync=strict";
   const std::string strict = run({listed.arguments, here}).out;
   EXPECT_EQ(strict.find("    strict"), std::string::npos) << strict;
   EXPECT_NE(strict.find("flat_reduce 0 B  [curves]"), std::string::npos) << strict;

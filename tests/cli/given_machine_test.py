@@ -91,9 +91,9 @@ with tempfile.TemporaryDirectory() as folder:
         check(info["virtualised"] == is_poor, f"{host}: virtualised: {info['virtualised']}")
         check(info["cpu_quota"] == 1 or not is_poor, f"{host}: {info['cpu_quota']} CPUs")
         for setting in ("auto", "ahead"):
-            said = json.loads(run(host, ["info", "--thresholds", "--json"], folder, SMELT_COPY=setting)[1])
+            said = json.loads(run(host, ["info", "--thresholds", "--json"], folder, SMELT_TUNE=f"copy={setting}")[1])
             found = [row["value"] for row in said["thresholds"] if row["name"] == "long_copy"]
-            check(found == [None if is_poor else 2048], f"{host}: SMELT_COPY={setting}: long_copy {found}")
+            check(found == [None if is_poor else 2048], f"{host}: SMELT_TUNE=copy={setting}: long_copy {found}")
 
 print(f"{failures} failures")
 sys.exit(failures > 0)

@@ -83,8 +83,8 @@ TEST(JobStats, WhyNothingWasServed) {
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"refused\":\"OMP_CANCELLATION is on\"")),
             "OpenMP (libgomp): loaded, takes nothing: OMP_CANCELLATION is on");
   const std::string cold =
-      line_of(libgomp(7, "\"end\":true,\"threads\":2,\"regions\":5,\"hot\":0,\"not_hot\":\"SMELT_HOT_TEAM=0\""));
-  EXPECT_NE(cold.find("0 of 5 parallel regions and 0 barriers served; 5 regions left to libgomp: SMELT_HOT_TEAM=0"),
+      line_of(libgomp(7, "\"end\":true,\"threads\":2,\"regions\":5,\"hot\":0,\"not_hot\":\"SMELT_OPENMP=-hot\""));
+  EXPECT_NE(cold.find("0 of 5 parallel regions and 0 barriers served; 5 regions left to libgomp: SMELT_OPENMP=-hot"),
             std::string::npos)
       << cold;
 }

@@ -82,7 +82,7 @@ TEST(Run, TellsWhatWasServed) {
     const size_t end = outcome.err.rfind('\n');
     return end == std::string::npos ? "" : outcome.err.substr(outcome.err.rfind('\n', end - 1) + 1);
   };
-  const std::map<std::string, std::string> counted = {{"SMELT_STATS", "1"}, {"SMELT_SPIN_US", "50"}};
+  const std::map<std::string, std::string> counted = {{"SMELT_STATS", "1"}, {"SMELT_TUNE", "spin_us=50"}};
   Outcome outcome = run({{"run", "--", "sh", "-c", program + " 20; " + program + " 20"}, counted});
   EXPECT_EQ(outcome.out, "60 meetings\n60 meetings\n");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -91,7 +91,7 @@ TEST(Run, TellsWhatWasServed) {
   EXPECT_NE(outcome.err.find("; in 2 processes"), std::string::npos) << outcome.err;
 
   // The option is the same.
-  outcome = run({{"run", "--stats", "--", program, "5"}, {{"SMELT_SPIN_US", "50"}}});
+  outcome = run({{"run", "--stats", "--", program, "5"}, {{"SMELT_TUNE", "spin_us=50"}}});
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   EXPECT_NE(outcome.err.find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
 

@@ -14,7 +14,7 @@ namespace {
 // Waits are short: a loaded machine must not make the program's runs long.
 Outcome try_with(std::vector<std::string> more, std::map<std::string, std::string> environment = {}) {
   more.insert(more.begin(), "try");
-  environment["SMELT_SPIN_US"] = "50";
+  environment["SMELT_TUNE"] = "spin_us=50";
   return run({std::move(more), std::move(environment)});
 }
 

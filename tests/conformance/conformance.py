@@ -10,7 +10,7 @@ difference unless stock fails too in one of them. Exit status: 0 no difference, 
 
     conformance.py --shim build/gomp_shim/libsmelt_gomp.so                              everything: a quarter of an hour on 2 CPUs
     conformance.py --shim ... --subset tests/conformance/subset.txt --threads 4         what ./check runs
-    conformance.py --shim ... --tests 'libgomp.c/doacross-*' --env SMELT_PATTERN=mst    some of it, with a setting of the shim
+    conformance.py --shim ... --tests 'libgomp.c/doacross-*' --env SMELT_TUNE=pattern=mst    some of it, with a setting of the shim
     conformance.py --control build/tests/gomp_shim/libsmelt_gomp_unmarked.so ...        a shim known to be wrong: must be noticed
 
 Files: directives.py (what a test asks for), targets.py (what this machine has), suite.py (unpacking, building), runs.py (running,
@@ -59,7 +59,7 @@ def parse(arguments):
     parser.add_argument('--subset', metavar='FILE', help='only the tests named there')
     parser.add_argument('--tests', metavar='GLOB', help='only the tests whose name matches')
     parser.add_argument('--threads', default='2,4,8', metavar='N,...', help='values of OMP_NUM_THREADS (default: %(default)s)')
-    parser.add_argument('--hot', default='on,off', metavar='on,off', help='values of SMELT_HOT_TEAM (default: %(default)s)')
+    parser.add_argument('--hot', default='on,off', metavar='on,off', help='with hot teams and without (default: %(default)s)')
     parser.add_argument('--env', action='append', default=[], metavar='NAME=VALUE', help='further settings under the shim')
     parser.add_argument('--preload', metavar='LIBRARY', help='preloaded in front of the shim')
     parser.add_argument('--expect', metavar='REGEX', help='what the shim says of a program by SMELT_VERBOSE=2 must match, for each '

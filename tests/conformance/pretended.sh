@@ -10,5 +10,5 @@ trap 'rm -rf "$scratch"' EXIT
 "$programs/false_profile" "$scratch/machine.profile" "pack:2 numa:1 l3:2 core:2 pu:2"
 # SMELT_CPUS: as if every thread had a CPU. They do not, so whoever waits gives his up soon.
 "$@" --preload "$programs/libpretended_cpus.so" --env PRETENDED_CPUS=16 --env PRETENDED_STEP=5 --env SMELT_CPUS=1000 \
-  --env SMELT_PROFILE="$scratch/machine.profile" --env SMELT_SPIN_US=100 \
+  --env SMELT_PROFILE="$scratch/machine.profile" --env SMELT_TUNE=spin_us=100 \
   --expect 'team of {threads}, CPUs [0-9].*: barrier (?!crowd|alone).*rebuilt'

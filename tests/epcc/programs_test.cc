@@ -179,9 +179,9 @@ TEST(Compare, BadInputIsRefusedInOneLine) {
         {"--suite", "nosuchbench"},
         {"--over", "dynamic"},
         {"--smelt-env", "OMP_NUM_THREADS=7", "--smelt-library", quiet},
-        {"--smelt-env", "SMELT_DYNAMIC_LOOPS", "--smelt-library", quiet},
+        {"--smelt-env", "SMELT_OPENMP", "--smelt-library", quiet},
         {"--plain", "--smelt-library", quiet},
-        {"--plain", "--smelt-env", "SMELT_DYNAMIC_LOOPS=1", "--libomp", "none", "--smelt-library", quiet},
+        {"--plain", "--smelt-env", "SMELT_OPENMP=on", "--libomp", "none", "--smelt-library", quiet},
         {"--wait-policy", "eager"},
         {"--bind", "--no-bind"},
         {"--smelt-library", "/nonexistent.so"},
@@ -260,22 +260,22 @@ TEST(Compare, SettingOfTheSmeltSideAlone) {
   const std::filesystem::path original = std::filesystem::temp_directory_path() / fmt::format("smelt_env_{}", getpid());
   std::filesystem::create_directories(original);
   const std::filesystem::path script = original / "schedbench", told = original / "told";
-  std::ofstream(script) << "#!/bin/sh\necho \"$SMELT_DYNAMIC_LOOPS,${SMELT_SPIN_US-none}\" >> " << told << "\n"
+  std::ofstream(script) << "#!/bin/sh\necho \"$SMELT_OPENMP,${SMELT_TUNE-none}\" >> " << told << "\n"
                         << "echo 'DYNAMIC 1 time     = 0.300000 microseconds +/- 0.010000'\n"
                         << "echo 'DYNAMIC 1 overhead = 0.200000 microseconds +/- 0.020000'\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  const Finished compared = run("COMPARE", {"--pairs", "1", "--epcc-dir", original, "--suite", "schedbench",
-                                            "--smelt-env", "SMELT_DYNAMIC_LOOPS=1", "--smelt-env", "SMELT_SPIN_US=20",
-                                            "--plain", "--smelt-library", program("SHIM")});
+  const Finished compared = run(
+      "COMPARE", {"--pairs", "1", "--epcc-dir", original, "--suite", "schedbench", "--smelt-env", "SMELT_OPENMP=-loops",
+                  "--smelt-env", "SMELT_TUNE=spin_us=20", "--plain", "--smelt-library", program("SHIM")});
   ASSERT_TRUE(compared.ok) << compared.failure;
   std::ifstream file(told);
   std::vector<std::string> sides;
   for (std::string side; std::getline(file, side);) sides.push_back(side);
   ASSERT_GE(sides.size(), 3u);
   EXPECT_EQ(sides[0], ",none");
-  EXPECT_EQ(sides[1], "1,20");
+  EXPECT_EQ(sides[1], "-loops,spin_us=20");
   EXPECT_EQ(sides[2], ",none");
-  EXPECT_NE(compared.out.find("\nplain    Smelt without SMELT_DYNAMIC_LOOPS=1 SMELT_SPIN_US=20"), std::string::npos);
+  EXPECT_NE(compared.out.find("\nplain    Smelt without SMELT_OPENMP=-loops SMELT_TUNE=spin_us=20"), std::string::npos);
   EXPECT_NE(compared.out.find("plain µs"), std::string::npos) << compared.out;
   std::filesystem::remove_all(original);
 }
@@ -300,10 +300,10 @@ TEST(Compare, SeesThatSmeltIsActive) {
   EXPECT_EQ(json["smelt_active"], true);
   EXPECT_TRUE(json["warnings"].empty()) << json["warnings"];
   // Switched off by the user's environment: the table is then worthless, and must say so.
-  setenv("SMELT_GOMP", "0", 1);
+  setenv("SMELT_OPENMP", "off", 1);
   const Finished off = run("COMPARE", {"--quick", "--pairs", "1", "--kernels", "single", "--libomp", "none",
                                        "--smelt-library", program("SHIM")});
-  unsetenv("SMELT_GOMP");
+  unsetenv("SMELT_OPENMP");
   EXPECT_NE(off.out.find("took nothing over"), std::string::npos) << off.out;
 }
 

@@ -11,7 +11,7 @@ cpus=$(nproc)
 # crowd NAME THREADS PART [ROUNDS]: on all CPUs, and on one, with tasks of libgomp's
 crowd() {
   check_under "$1" 0 '^ok$' "$programs/crowd" "$3" "$2" "${4:-5}"
-  check_under "$1, one CPU" 0 '^ok$' SMELT_TASKS=0 taskset -c "$first" "$programs/crowd" "$3" "$2" "${4:-5}"
+  check_under "$1, one CPU" 0 '^ok$' SMELT_OPENMP=-tasks taskset -c "$first" "$programs/crowd" "$3" "$2" "${4:-5}"
 }
 few=$((cpus + 1)) some=$((4 * cpus)) many=$((32 * cpus))
 [ "$many" -le 256 ] || many=256

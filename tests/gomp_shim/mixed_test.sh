@@ -11,12 +11,12 @@ shim=$1 programs=$2
 . "$(dirname "$0")/checks.sh"
 . "$(dirname "$0")/pretend.sh"
 
-everything="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+everything=SMELT_OPENMP=on
 by_chance() {
   name=$1 programs_by_chance=$2
   shift 2
   if "$(dirname "$0")/mixed_run.py" --shim "$shim" --program "$programs/mixed" --programs "$programs_by_chance" \
-    --at-times "$(small) SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive" ${MIXED_SEED:+--seed "$MIXED_SEED"} "$@" >"$output"; then
+    --at-times "$(small) SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive" ${MIXED_SEED:+--seed "$MIXED_SEED"} "$@" >"$output"; then
     passes "$name: $(tr '\n' ' ' <"$output")"
   else
     cat "$output"
@@ -33,7 +33,7 @@ by_chance "programs by chance" "${MIXED_SEEDS:-100}" --limit 30
 
 export OMP_WAIT_POLICY=passive  # inner teams of libgomp's spin long else
 check "both are served" 0 '; [1-9][0-9]* dynamic loops; [1-9][0-9]* tasks by stealing$' \
-  env $(small) SMELT_SPIN_US=20 SMELT_STATS=1 $everything "$programs/mixed" 1 20 4 100 trees
+  env $(small) SMELT_TUNE=spin_us=20 SMELT_STATS=1 $everything "$programs/mixed" 1 20 4 100 trees
 check_under "a crowd" 0 '^ok$' $everything "$programs/mixed" 1 20 8 100 trees
 
 right=$shim
@@ -42,7 +42,7 @@ for fault in unmarked strangers counted_late looked_first sums_swapped; do
   noticed=0 seed=0
   while [ $seed -lt "${MIXED_CONTROLS:-1500}" ]; do  # of sums_swapped one program in a hundred tells, where CPUs are near
     seed=$((seed + 1))
-    timeout 30 env $(small) SMELT_SPIN_US=20 SMELT_TASKS=1 "$programs/mixed" $seed 60 4 15 trees >"$output" 2>&1
+    timeout 30 env $(small) SMELT_TUNE=spin_us=20 SMELT_OPENMP=on "$programs/mixed" $seed 60 4 15 trees >"$output" 2>&1
     # A wrong result, no end, or a fall.
     got=$?
     if grep -Eq '^(wrong|hung)' "$output" || [ $got -gt 128 ]; then noticed=$((noticed + 1)); fi

@@ -12,7 +12,7 @@ nodes "$programs/fork" >"$scratch/wanted"
 newest=$(nodes "$libgomp" | grep -vxF -f "$scratch/wanted" | tail -n 1)  # that this program does without
 # copy NAME: where that libgomp goes
 copy() { mkdir "$scratch/$1"; echo "$scratch/$1/libgomp.so.1"; }
-check_on() { n=$1 p=$2 on=$scratch/$3; shift 3; check_under "$n" 0 "$p" LD_LIBRARY_PATH="$on" SMELT_CPUS=64 SMELT_SPIN_US=20 "$@"; }
+check_on() { n=$1 p=$2 on=$scratch/$3; shift 3; check_under "$n" 0 "$p" LD_LIBRARY_PATH="$on" SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$@"; }
 
 # A node is another, so its names have come in new versions.
 "$here/renamed_node.py" "$libgomp" "$newest" GOMP_barrier "$(copy versions)" || fails "no node $newest"
@@ -29,11 +29,11 @@ done
 check_on "... barriers are taken, and nothing else" 'OpenMP: [0-9]+ regions \(0 hot; 0 hot teams made.*barriers: [1-9][0-9]* own' asks SMELT_STATS=1 \
   "$programs/constructs"
 grep -Eq 'dynamic loops|by stealing' "$output" && fails "loops or tasks are taken"
-check_on "... whatever is set" '\(0 hot; 0 hot teams made' asks SMELT_STATS=1 SMELT_HOT_TEAM=1 SMELT_TASKS=1 SMELT_NESTED=1 SMELT_DYNAMIC_LOOPS=1 \
+check_on "... whatever is set" '\(0 hot; 0 hot teams made' asks SMELT_STATS=1 SMELT_OPENMP=on \
   "$programs/tasks" 100
 grep -Eq 'dynamic loops|by stealing' "$output" && fails "loops or tasks are taken"
 check_on "... and said where a hot team is missed" "not hot: $alone" asks SMELT_VERBOSE=2 "$programs/hot"
-check_on "... SMELT_GOMP=0" 'takes nothing: SMELT_GOMP=0' asks SMELT_GOMP=0 SMELT_VERBOSE=1 "$programs/fork"
+check_on "... SMELT_OPENMP=-libgomp" 'takes nothing: switched off by SMELT_OPENMP' asks SMELT_OPENMP=-libgomp SMELT_VERBOSE=1 "$programs/fork"
 
 # A name beside.
 LC_ALL=C sed 's/GOMP_cancellation_point/GOMP_cancellation_paint/; s/GOMP_offload_register_ver/GOMP_offload_register_vex/' "$scratch/asks/libgomp.so.1" >"$(copy names)"

@@ -22,10 +22,10 @@ for pattern in $names knomial:1 knomial:3 dissemination:2 dissemination:3 hierar
   why=
   for size in $sizes; do
     # The large machine, neighbours apart; and close together on the small one.
-    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$programs/constructs" "$size" "$(rounds "$size")" || break
-    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
+    proper "$pattern" "$size" large "SMELT_TUNE=pattern=$pattern" "$programs/constructs" "$size" "$(rounds "$size")" || break
+    proper "$pattern" "$size" large "SMELT_TUNE=pattern=$pattern" "$programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
     [ "$size" = 8 ] || [ "$size" = 16 ] || continue
-    proper "$pattern" "$size" small "SMELT_PATTERN=$pattern" "$programs/constructs" "$size" 2 || break
+    proper "$pattern" "$size" small "SMELT_TUNE=pattern=$pattern" "$programs/constructs" "$size" 2 || break
   done
   if [ -z "$why" ]; then passes "$pattern: constructs and tasks, hot, with $sizes threads"; else fails "$pattern: $why"; fi
 done
@@ -41,17 +41,17 @@ all() {
   if [ -z "$why" ]; then passes "$name: $sizes threads"; else fails "$name: $why"; fi
 }
 sizes="3 4 5 7 8 16 33 64"
-all "the cheapest" best large "$sizes" SMELT_PATTERN=best
+all "the cheapest" best large "$sizes" SMELT_TUNE=pattern=best
 # bad never is the cheapest: it can only come from the profile, which is of another machine: nobody may look whether it still holds.
-all "what won, says the profile" bad winners "$sizes" SMELT_PATTERN=best SMELT_CANARY=0
+all "what won, says the profile" bad winners "$sizes" SMELT_TUNE=pattern=best,canary=0
 fork='(binary|fibonacci|binomial|knomial:[0-9]+|mst|cluster|adaptive|adaptive-sorted|optimised|line(:[0-9]+)?|relay(:[0-9]+)?) '
-all "fork and join by trees" best busy "8 16 33 64" SMELT_PATTERN=best
+all "fork and join by trees" best busy "8 16 33 64" SMELT_TUNE=pattern=best
 fork=
 cold=yes
-all "barriers alone, libgomp forks" best large "3 8 16" SMELT_HOT_TEAM=0
+all "barriers alone, libgomp forks" best large "3 8 16" SMELT_OPENMP=-hot
 cold=no
 for pattern in hierarchical:1 spread:3 hybrid adaptive-sorted relay:2 line:1; do
-  all "$pattern, asleep" "$pattern" large "3 8 16" "SMELT_PATTERN=$pattern" SMELT_WAIT=sleep
+  all "$pattern, asleep" "$pattern" large "3 8 16" "SMELT_TUNE=pattern=$pattern" SMELT_WAIT=sleep
 done
 
 # Several masters, nested teams, sizes that change: every pattern that teams of all sizes have, and libgomp's.
@@ -60,7 +60,7 @@ for program in nested hot fork "tasks 100"; do
   program=$1
   shift
   for pattern in best hierarchical spread hybrid adaptive-sorted; do
-    check "$program by $pattern" 0 '^ok$' env $(large) $waiting "SMELT_PATTERN=$pattern" "$programs/$program" "$@"
+    check "$program by $pattern" 0 '^ok$' env $(large) $waiting "SMELT_TUNE=pattern=$pattern" "$programs/$program" "$@"
   done
 done
 

@@ -21,7 +21,7 @@ paths="LD_LIBRARY_PATH=$runtimes:${LD_LIBRARY_PATH-}"
 check "two renamed libgomps, stock" 0 '^ok$' env "$paths" "$programs/host" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
 check_under "one renamed libgomp" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so"
 check_under "two renamed libgomps" 0 "$taken" "$paths" SMELT_VERBOSE=1 "$programs/host" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
-check_under "three libgomps, hot teams" 0 "^ok$" "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/host" "$runtimes/pluginB.so" "$programs/libplugin.so" "$runtimes/pluginA.so"
+check_under "three libgomps, hot teams" 0 "^ok$" "$paths" SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/host" "$runtimes/pluginB.so" "$programs/libplugin.so" "$runtimes/pluginA.so"
 # 2 rounds of 3 turns, each from 2 threads, of 4 calls with 30 regions.
 check_under "two libgomps: what is handed on is counted" 0 'OpenMP: 1440 regions .*; 1440 regions of other OpenMP runtimes$' "$paths" SMELT_STATS=1 "$programs/host" "$runtimes/pluginA.so" "$runtimes/pluginB.so"
 check_under "one libgomp: nothing is handed on" 0 'OpenMP: 1440 regions .* sleeps; [0-9]+ dynamic loops(;|$)' "$paths" SMELT_STATS=1 "$programs/host" "$runtimes/pluginA.so"
@@ -34,7 +34,7 @@ both() {
   set -- sh -c 'for i in 1 2 3 4 5 6 7 8; do "$@"; status=$?; [ $status -eq 3 ] || break; done; exit $status' - "$programs/runtimes" "$@"
   check "$case, stock" 0 '^ok$' env "$paths" "$@"
   check_under "$case" 0 '^ok$' "$paths" "$@"
-  check_under "$case, hot teams" 0 '^ok$' "$paths" SMELT_CPUS=64 SMELT_SPIN_US=20 "$@"
+  check_under "$case, hot teams" 0 '^ok$' "$paths" SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$@"
 }
 limit=30  # deadlocks
 both "settings from one place, by tables and by jumps" settings "$runtimes/pluginA.so" "$runtimes/pluginB.so"

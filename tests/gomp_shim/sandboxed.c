@@ -22,9 +22,9 @@ static double now_us(void) {
   return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
 }
 
-// Serial parts just long enough that the other thread (SMELT_SPIN_US=20) is about to sleep, or just does, when the next
-// region comes. They end with writes to memory that is in no cache: so the news of the region, queued behind them, is
-// late. A lost wake-up makes any region the last. On a loaded machine fewer regions: `seconds` long at most.
+// Serial parts just long enough that the other thread (SMELT_TUNE=spin_us=20) is about to sleep, or just does, when the
+// next region comes. They end with writes to memory that is in no cache: so the news of the region, queued behind them,
+// is late. A lost wake-up makes any region the last. On a loaded machine fewer regions: `seconds` long at most.
 static void regions(int count, double longest_us, double seconds) {
   const double start = now_us();
   for (int i = 0; i < count && now_us() - start < seconds * 1e6; ++i) {

@@ -10,19 +10,19 @@ shim=$1 control=$2 programs=$3
 
 taken='smelt: [0-9.]+: libgomp GOMP_[0-9.]+, [0-9]+ threads, pattern .*symbols taken'
 for program in constructs nested tasks cancel fork hot; do
-  check_under "$program, dynamic loops" 0 '^ok$' SMELT_DYNAMIC_LOOPS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
-  check_under "$program, tasks are libgomp's" 0 '^ok$' SMELT_TASKS=0 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  check_under "$program, dynamic loops" 0 '^ok$' SMELT_OPENMP=on SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/$program"
+  check_under "$program, tasks are libgomp's" 0 '^ok$' SMELT_OPENMP=-tasks SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/$program"
   check_under "$program" 0 "$taken" SMELT_VERBOSE=1 "$programs/$program"
   case $length-$program in --full-* | -nested | -cancel | -fork)
     check "$program, stock" 0 '^ok$' "$programs/$program"
     check_under "$program, passive" 0 '^ok$' OMP_WAIT_POLICY=passive "$programs/$program"
     check_under "$program, active" 0 '^ok$' OMP_WAIT_POLICY=active "$programs/$program"
     check_under "$program, bound" 0 '^ok$' OMP_PROC_BIND=true "$programs/$program"
-    check_under "$program, no hot team" 0 '^ok$' SMELT_HOT_TEAM=0 "$programs/$program" ;;
+    check_under "$program, no hot team" 0 '^ok$' SMELT_OPENMP=-hot "$programs/$program" ;;
   esac
   # As if every thread had a CPU: no team is a crowd by its number of threads, so all wait as if alone. (The patterns for many need a
   # profile of as many CPUs: patterns_test.sh.)
-  check_under "$program, hot teams" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+  check_under "$program, hot teams" 0 '^ok$' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/$program"
   check_under "$program, hot teams asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/$program"
 done
 check_under "hot teams are there, and counted" 0 'OpenMP: [0-9]+ regions \([1-9][0-9]+ hot; [1-9][0-9]* hot teams made' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot"
@@ -42,7 +42,7 @@ for bind in true false; do
 done
 check_under "proc_bind clauses that ask for less" 0 'hot no more after [0-9]* regions: a proc_bind clause' SMELT_VERBOSE=2 SMELT_CPUS=64 \
   OMP_PROC_BIND=spread "$programs/hot" beside
-check_under "SMELT_HOT_TEAM=0: none" 0 '\(0 hot; 0 hot teams made' SMELT_STATS=1 SMELT_HOT_TEAM=0 "$programs/hot"
+check_under "SMELT_OPENMP=-hot: none" 0 '\(0 hot; 0 hot teams made' SMELT_STATS=1 SMELT_OPENMP=-hot "$programs/hot"
 check_under "level 2: a line per team" 0 'team of 2, CPUs .*: barrier pair' SMELT_VERBOSE=2 SMELT_CPUS=64 "$programs/hot"
 check_under "level 2: why a team is not hot" 0 'team of 2: not hot: dynamic adjustment' SMELT_VERBOSE=2 "$programs/hot"
 check_under "no hot team with priorities" 0 'team of 2: not hot: OMP_MAX_TASK_PRIORITY is set' OMP_MAX_TASK_PRIORITY=4 SMELT_VERBOSE=2 \
@@ -52,25 +52,25 @@ check_under "counters through the C API" 0 '^ok$' "$programs/counters"
 check "counters through the C API, no shim" 0 '^ok$' "$programs/counters" absent
 check_under "constructs, one CPU" 0 '^ok$' SMELT_CPUS=1 "$programs/constructs"
 check_under "tasks, asleep" 0 '^ok$' SMELT_WAIT=sleep "$programs/tasks" 500
-check_under "tasks of libgomp's, asleep" 0 '^ok$' SMELT_TASKS=0 SMELT_WAIT=sleep "$programs/tasks" 500
-check_under "tasks, hot teams made and ended" 0 "OpenMP: .*\([1-9][0-9]+ hot;" SMELT_STATS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/tasks" 500
-check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' env LD_PRELOAD="$control" SMELT_TASKS=0 SMELT_CPUS=64 "$programs/tasks"
+check_under "tasks of libgomp's, asleep" 0 '^ok$' SMELT_OPENMP=-tasks SMELT_WAIT=sleep "$programs/tasks" 500
+check_under "tasks, hot teams made and ended" 0 "OpenMP: .*\([1-9][0-9]+ hot;" SMELT_STATS=1 SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/tasks" 500
+check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' env LD_PRELOAD="$control" SMELT_OPENMP=-tasks SMELT_CPUS=64 "$programs/tasks"
 # What is learnt from rows of barriers with tasks.
 check "phases of tasks, stock" 0 '^ok' "$programs/task_phases" 20
 for seed in 1 2 3; do
-  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 $seed
-  check_under "phases of tasks, no hot team, seed $seed" 0 '^ok' SMELT_HOT_TEAM=0 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 $seed
+  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/task_phases" 60 $seed
+  check_under "phases of tasks, no hot team, seed $seed" 0 '^ok' SMELT_OPENMP=-hot SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/task_phases" 60 $seed
 done
 check_under "phases of tasks, a crowd" 0 '^ok' "$programs/task_phases" 20 4
-check_under "phases of tasks that are libgomp's" 0 '^ok' SMELT_TASKS=0 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/task_phases" 60 5
+check_under "phases of tasks that are libgomp's" 0 '^ok' SMELT_OPENMP=-tasks SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/task_phases" 60 5
 learnt libgomp
-check "phases without marking fail" 1 'failed: ' env LD_PRELOAD="$control" SMELT_TASKS=0 SMELT_CPUS=64 "$programs/task_phases"
+check "phases without marking fail" 1 'failed: ' env LD_PRELOAD="$control" SMELT_OPENMP=-tasks SMELT_CPUS=64 "$programs/task_phases"
 
 check "cancellation on, stock" 0 '^ok$' env OMP_CANCELLATION=true "$programs/cancel"
 check_under "cancellation on: steps aside" 0 'takes nothing: OMP_CANCELLATION is on' OMP_CANCELLATION=true SMELT_VERBOSE=1 "$programs/cancel"
 check "memory runs out, stock" 0 '^ok$' "$programs/memory"
 check_under "memory runs out" 0 '^ok$' SMELT_CPUS=64 "$programs/memory"
-check_under "SMELT_GOMP=0: steps aside" 0 'takes nothing: SMELT_GOMP=0' SMELT_GOMP=0 SMELT_VERBOSE=1 "$programs/constructs"
+check_under "SMELT_OPENMP=off: steps aside" 0 'takes nothing: switched off by SMELT_OPENMP' SMELT_OPENMP=-libgomp SMELT_VERBOSE=1 "$programs/constructs"
 check_under "a library loaded RTLD_LOCAL" 0 "$taken" SMELT_VERBOSE=1 "$programs/host" "$programs/libplugin.so"
 check "jump out of a region, stock" 0 '^ok$' "$programs/hot" jump
 check_under "jump out of a region" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" jump
@@ -131,14 +131,14 @@ if [ "$(nproc)" -ge 2 ]; then
   # One try of each: whether the canary is answered is not the question.
   stale "waiting asleep" 40000 40000 SMELT_WAIT=sleep "$programs/regions"
   for program in constructs nested tasks fork hot; do
-    check_under "$program, stale profile, teams of all sizes" 0 '^ok$' SMELT_PROFILE="$stale/false.profile" SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/$program"
+    check_under "$program, stale profile, teams of all sizes" 0 '^ok$' SMELT_PROFILE="$stale/false.profile" SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/$program"
   done
-  silent "SMELT_CANARY=0: nothing is asked" SMELT_VERBOSE=2 SMELT_CANARY=0 "$programs/regions"
+  silent "SMELT_TUNE=canary=0: nothing is asked" SMELT_VERBOSE=2 SMELT_TUNE=canary=0 "$programs/regions"
   silent "a crowd is not asked" SMELT_VERBOSE=2 SMELT_CPUS=1 "$programs/regions"
   # They share CPUs, so there would be no answer, and the one who waits for it would lose its CPU: 12 ms, where 0.15 are promised.
-  silent "nor more threads than CPUs, though SMELT_CPUS promises enough" SMELT_VERBOSE=2 SMELT_CPUS=1000 SMELT_SPIN_US=20 \
+  silent "nor more threads than CPUs, though SMELT_CPUS promises enough" SMELT_VERBOSE=2 SMELT_CPUS=1000 SMELT_TUNE=spin_us=20 \
     "$programs/regions" $(($(nproc) + 2))
-  silent "no hot team, nothing is asked" SMELT_VERBOSE=2 SMELT_HOT_TEAM=0 "$programs/regions"
+  silent "no hot team, nothing is asked" SMELT_VERBOSE=2 SMELT_OPENMP=-hot "$programs/regions"
   silent "a stale profile alone is no reason for a line" "$programs/regions"
 else
   skips "staleness needs two CPUs"
@@ -155,9 +155,9 @@ check_under "a profile that cannot be opened, at level 1" 0 'cannot be opened \(
   XDG_CACHE_HOME="$stale" "$programs/no_files"
 check_under "no folder, no profile, no word" 0 '^ok$' SMELT_VERBOSE=1 XDG_CACHE_HOME="$stale/none" "$programs/no_files"
 if grep -q "cannot be opened" "$output"; then fails "a word about a profile that cannot be there"; fi
-check_under "unknown pattern: one line, best is used" 0 'SMELT_PATTERN=nonsense' SMELT_PATTERN=nonsense "$programs/fork"
-check_under "bad value: one line, default" 0 'SMELT_SPIN_US=-3 is not a whole number' SMELT_SPIN_US=-3 "$programs/fork"
-check_under "unknown setting: did you mean" 0 'maybe: SMELT_SPIN_US' SMELT_SPIN_MS=3 "$programs/fork"
+check_under "unknown pattern: one line, best is used" 0 'SMELT_TUNE=pattern=nonsense' SMELT_TUNE=pattern=nonsense "$programs/fork"
+check_under "bad value: one line, default" 0 'SMELT_TUNE=spin_us=-3 is not a whole number' SMELT_TUNE=spin_us=-3 "$programs/fork"
+check_under "unknown setting: did you mean" 0 'maybe: SMELT_TUNE=spin_us' SMELT_SPIN_MS=3 "$programs/fork"
 
 libomp=$(ls /usr/lib/*/libomp.so.5 /usr/lib/llvm-*/lib/libomp.so.5 2>/dev/null | head -n 1)
 if [ -n "$libomp" ]; then

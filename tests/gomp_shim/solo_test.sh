@@ -13,17 +13,17 @@ check "several threads, stock" 0 '^ok$' "$programs/solo" 1 60 3
 check_under "kept in the serial part" 0 "^smelt: $own" SMELT_VERBOSE=2 "$programs/solo" 1
 grep -Eq "$own_inside" "$output" || fails "none was kept inside another region"
 grep -q '^ok$' "$output" || fails "kept: not to the end"
-check_under "SMELT_HOT_TEAM=0: none" 0 '^ok$' SMELT_VERBOSE=2 SMELT_HOT_TEAM=0 "$programs/solo" 1
+check_under "SMELT_OPENMP=-hot: none" 0 '^ok$' SMELT_VERBOSE=2 SMELT_OPENMP=-hot "$programs/solo" 1
 if grep -Eq "$own|$own_inside" "$output"; then fails "off, and yet kept"; fi
-check_under "SMELT_NESTED=0: none inside" 0 "$own" SMELT_VERBOSE=2 SMELT_NESTED=0 "$programs/solo" 1
+check_under "SMELT_OPENMP=-nested: none inside" 0 "$own" SMELT_VERBOSE=2 SMELT_OPENMP=-nested "$programs/solo" 1
 if grep -Eq "$own_inside" "$output"; then fails "off inside, and yet kept there"; fi
 seed=1
 while [ "$seed" -le "${SOLO_SEEDS:-4}" ]; do
   check_under "seed $seed" 0 '^ok$' "$programs/solo" "$seed"
-  check_under "seed $seed, tasks by stealing" 0 '^ok$' SMELT_TASKS=1 SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/solo" "$seed"
+  check_under "seed $seed, tasks by stealing" 0 '^ok$' SMELT_OPENMP=on SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/solo" "$seed"
   check_under "seed $seed, asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/solo" "$seed"
-  check_under "seed $seed, several threads" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/solo" "$seed" 60 3
-  check_under "seed $seed, no dynamic loops" 0 '^ok$' SMELT_DYNAMIC_LOOPS=0 "$programs/solo" "$seed" 60
+  check_under "seed $seed, several threads" 0 '^ok$' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/solo" "$seed" 60 3
+  check_under "seed $seed, no dynamic loops" 0 '^ok$' SMELT_OPENMP=-loops "$programs/solo" "$seed" 60
   seed=$((seed + 1))
 done
 finish

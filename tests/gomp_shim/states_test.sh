@@ -9,9 +9,9 @@ shim=$1 programs=$2 root=$3
 export OMP_WAIT_POLICY=passive  # inner teams of libgomp's spin long else
 check "stock" 0 '^nowait: ok$' "$programs/states"
 for wait in SMELT_CPUS=64 SMELT_CPUS=1 SMELT_WAIT=sleep; do
-  check_under "$wait" 0 '^nowait: ok$' $wait SMELT_SPIN_US=20 "$programs/states"
+  check_under "$wait" 0 '^nowait: ok$' $wait SMELT_TUNE=spin_us=20 "$programs/states"
 done
-for off in SMELT_HOT_TEAM=0 SMELT_NESTED=0 SMELT_TASKS=0 SMELT_DYNAMIC_LOOPS=0; do
+for off in SMELT_OPENMP=-hot SMELT_OPENMP=-nested SMELT_OPENMP=-tasks SMELT_OPENMP=-loops; do
   check_under "$off" 0 '^nowait: ok$' $off "$programs/states"
 done
 if [ "$(nproc)" -gt 1 ]; then
@@ -31,7 +31,7 @@ check_under "checked: inner teams are kept" 0 'kept, fork and join' SMELT_VERBOS
 check_under "checked: regions of one" 0 '^ok$' "$programs/solo" 5 60 3
 check_under "checked: kept teams" 0 '^ok' "$programs/kept"
 check_under "checked: hot teams" 0 '' "$programs/hot"
-for seed in 101 102 103; do check_under "checked: everything, seed $seed" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/mixed" $seed 20 4; done
+for seed in 101 102 103; do check_under "checked: everything, seed $seed" 0 '^ok$' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/mixed" $seed 20 4; done
 if ! grep -aq 'the table does not have it' "$shim" || grep -aq 'the table does not have it' "$plain"; then
   fails "the checking build checks, and only that one"
 fi

@@ -10,7 +10,7 @@ shim=$1 gomp=$2 programs=$3 which=${4-}
 
 hot='OpenMP: [0-9]+ regions \([1-9][0-9]* hot'
 cold='OpenMP: [0-9]+ regions \(0 hot'
-under="SMELT_STATS=1 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
+under="SMELT_STATS=1 SMELT_TUNE=spin_us=50 OMP_WAIT_POLICY=passive"
 cases="answers settings values locks rounding places depend inner masters children forks around leagues background pauses blocktime"
 ends="serial one region"
 
@@ -47,7 +47,7 @@ for what in $cases; do
   hot_case "bound" OMP_PROC_BIND=true OMP_PLACES=threads SMELT_CPUS=64 -- "$what"
   hot_case "asleep" SMELT_WAIT=sleep SMELT_CPUS=64 -- "$what"
   hot_case "KMP_AFFINITY" KMP_AFFINITY=compact SMELT_CPUS=64 -- "$what"
-  check_under "switched off: $what" 0 "$cold" SMELT_KMP_HOT_TEAM=0 SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
+  check_under "switched off: $what" 0 "$cold" SMELT_OPENMP=-hot SMELT_STATS=1 SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/parked" "$what"
 done
 check "threads inside hot regions, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive "$programs/parked" counted
 hot_case "threads inside hot regions" SMELT_CPUS=4 -- counted

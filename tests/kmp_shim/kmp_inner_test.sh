@@ -8,7 +8,7 @@ shim=$1 programs=$2 which=${3-}
 . "$(dirname "$0")/../gomp_shim/checks.sh"
 . "$(dirname "$0")/clang_only.sh"
 
-under="SMELT_VERBOSE=2 SMELT_SPIN_US=50 OMP_WAIT_POLICY=passive"
+under="SMELT_VERBOSE=2 SMELT_TUNE=spin_us=50 OMP_WAIT_POLICY=passive"
 served='team of [0-9]+ \(nested\), CPUs .*: barrier '
 cases="answers one blocktime depths sizes constructs around settings values locks rounding depend places masters children pauses random"
 
@@ -41,7 +41,7 @@ done
 for what in answers constructs sizes; do
   inner_case "libomp keeps inner threads, too" KMP_HOT_TEAMS_MAX_LEVEL=2 SMELT_CPUS=64 -- $what
 done
-for what in depths random; do inner_case "no hot team around" SMELT_KMP_HOT_TEAM=0 SMELT_CPUS=64 -- $what; done
+for what in depths random; do inner_case "no hot team around" SMELT_OPENMP=-hot SMELT_CPUS=64 -- $what; done
 for how in serial around inside; do inner_case "the end, $how" SMELT_CPUS=64 -- ends $how; done
 
 finish

@@ -9,7 +9,7 @@ programs=$3
 . "$(dirname "$0")/../gomp_shim/pretend.sh"
 # libomp counts the CPUs of the mask and finds more than there are: an assertion of its own, without any shim. It must not look.
 export KMP_AFFINITY=disabled OMP_WAIT_POLICY=passive
-short=SMELT_SPIN_US=20
+short=SMELT_TUNE=spin_us=20
 
 # Every entry point: what all threads of a team are given together is the same, whoever hands it out.
 check "every type, schedule and limit, stock" 0 '^ok$' "$clang_programs/dispatch"
@@ -32,7 +32,7 @@ for machine in small large; do
 done
 same stock "asleep" $(small) SMELT_WAIT=sleep "$clang_programs/dispatch"
 same stock "a crowd" LD_PRELOAD="$shim" "$clang_programs/dispatch"
-for setting in SMELT_DYNAMIC_LOOPS=0 SMELT_KMP=0 OMP_CANCELLATION=true; do
+for setting in SMELT_OPENMP=-loops SMELT_OPENMP=-libomp OMP_CANCELLATION=true; do
   same own "$setting" $(small) $short $setting SMELT_STATS=1 "$clang_programs/dispatch" own
   if grep -q ' dynamic loops' "$output"; then fails "$setting, and yet ours"; fi
 done

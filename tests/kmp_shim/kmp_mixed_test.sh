@@ -9,7 +9,7 @@ shim=$1 unmarked=$2 programs=$3
 . "$(dirname "$0")/clang_only.sh"
 
 export OMP_WAIT_POLICY=passive  # inner teams of libomp's spin long else
-alone="SMELT_CPUS=64 SMELT_SPIN_US=20"
+alone="SMELT_CPUS=64 SMELT_TUNE=spin_us=20"
 # Those that libomp 14 itself serves without fail; of tasks and several threads that have regions, one at a time.
 kinds=region,sizes,levels,threadprivate,barriers,loops,sections,singles,locks,inner,flags,idle,target
 kinds_of() { if [ $(($1 % 2)) = 0 ]; then echo "$kinds,trees,tree,tasks"; else echo "$kinds,threads"; fi; }
@@ -36,9 +36,9 @@ seed=${MIXED_FIRST:-1}
 last=$((seed + ${MIXED_SEEDS:-36} - 1))
 while [ "$seed" -le "$last" ]; do
   case $((seed % 4)) in
-    0) switches=SMELT_KMP_HOT_TEAM=0 ;;
-    1) switches="SMELT_KMP_HOT_TEAM=1 SMELT_WAIT=sleep" ;;
-    *) switches=SMELT_KMP_HOT_TEAM=1 ;;
+    0) switches=SMELT_OPENMP=-hot ;;
+    1) switches=SMELT_WAIT=sleep ;;
+    *) switches=SMELT_OPENMP=on ;;
   esac
   case $((seed / 4 % 3)) in
     0) most=4 ;;

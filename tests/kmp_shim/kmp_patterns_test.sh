@@ -24,13 +24,13 @@ for pattern in $names best; do
   [ "$pattern" = pair ] && sizes=2
   why=
   for size in $sizes; do
-    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$clang_programs/constructs" "$size" "$(rounds "$size")" || break
-    proper "$pattern" "$size" large "SMELT_PATTERN=$pattern" "$clang_programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
+    proper "$pattern" "$size" large "SMELT_TUNE=pattern=$pattern" "$clang_programs/constructs" "$size" "$(rounds "$size")" || break
+    proper "$pattern" "$size" large "SMELT_TUNE=pattern=$pattern" "$clang_programs/tasks" "$(($(rounds "$size") + 5))" "$size" || break
   done
   if [ -z "$why" ]; then passes "$pattern: constructs and tasks with $sizes threads"; else fails "$pattern: $why"; fi
 done
 
 # With five threads and more reductions go up a tree, and tasks that are made meanwhile interrupt them.
-check "reductions" 0 '^ok$' env $(large) SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$clang_programs/reductions"
+check "reductions" 0 '^ok$' env $(large) SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive "$clang_programs/reductions"
 
 finish

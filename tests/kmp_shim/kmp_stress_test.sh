@@ -40,14 +40,14 @@ while [ "$seed" -le "$last" ]; do
     continue
   fi
   machine=$(pick "$seed" large small large crowd)
-  waiting=$(pick $((seed / 4)) SMELT_SPIN_US=20 SMELT_WAIT=sleep SMELT_CANARY=0 SMELT_YIELD_US=20)
+  waiting=$(pick $((seed / 4)) SMELT_TUNE=spin_us=20 SMELT_WAIT=sleep SMELT_TUNE=canary=0 SMELT_TUNE=yield_us=20)
   pattern=$(pick $((seed / 3)) best hierarchical spread hybrid adaptive-sorted dissemination:2 sequential knomial:3 mst all-to-all optimised relay:1 line)
   short=
-  [ "$machine" = crowd ] || short=SMELT_SPIN_US=20
+  [ "$machine" = crowd ] || short=SMELT_TUNE=spin_us=20
   most=32
   [ "$machine" = small ] && most=24
   # libomp's own waiting, at forks and joins: its threads share CPUs, too.
-  check "seed $seed: $machine, $waiting, $pattern" 0 '^ok$' env $($machine) $short "$waiting" OMP_WAIT_POLICY=passive "SMELT_PATTERN=$pattern" \
+  check "seed $seed: $machine, $waiting, $pattern" 0 '^ok$' env $($machine) $short "$waiting" OMP_WAIT_POLICY=passive "SMELT_TUNE=pattern=$pattern" \
     "$clang_programs/stress" "$seed" 100 "$most" "$seconds"
   seed=$((seed + 1))
 done

@@ -10,12 +10,12 @@ taken='smelt: [0-9.]+: libomp, [0-9]+ threads, pattern .*symbols taken'
 # libomp's threads spin where they wait for a region, and beside busy ones that is long: most runs are asked to sleep there.
 for program in "constructs 2 10" "constructs 5 4" nested "tasks 10 2" "tasks 5 4" fork reductions arguments alone handed_on; do
   run="$programs/$program"  # split into words below
-  [ "$program" != handed_on ] || run="env SMELT_KMP_HOT_TEAM=0 $run"  # it looks at regions that libomp forks
+  [ "$program" != handed_on ] || run="env SMELT_OPENMP=-hot $run"  # it looks at regions that libomp forks
   check "$program, stock" 0 '^ok$' env OMP_WAIT_POLICY=passive $run
   check_under "$program" 0 "$taken" SMELT_VERBOSE=1 OMP_WAIT_POLICY=passive $run
   check_under "$program, bound" 0 '^ok$' OMP_PROC_BIND=true OMP_WAIT_POLICY=passive $run
   # As if every thread had a CPU: no team is a crowd by its number of threads, so all wait as if alone.
-  check_under "$program, a CPU for each" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive $run
+  check_under "$program, a CPU for each" 0 '^ok$' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive $run
   check_under "$program, asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep OMP_WAIT_POLICY=passive $run
   check_under "$program, one CPU" 0 '^ok$' SMELT_CPUS=1 OMP_WAIT_POLICY=passive $run
 done
@@ -33,16 +33,16 @@ check "tasks without marking fail: the stress can see the hazard" 1 'failed: ' \
 # What is learnt from rows of barriers with tasks. With 6 threads reductions are a tree's.
 check "phases of tasks, stock" 0 '^ok' env OMP_WAIT_POLICY=passive "$programs/task_phases" 20
 for seed in 1 2; do
-  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 40 $seed
+  check_under "phases of tasks, seed $seed" 0 '^ok' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 40 $seed
 done
-check_under "phases of tasks, 6 threads" 0 '^ok' SMELT_CPUS=64 SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 8 3 6
+check_under "phases of tasks, 6 threads" 0 '^ok' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive "$programs/task_phases" 8 3 6
 learnt libomp
 check "phases without marking fail" 1 'failed: ' env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive "$programs/task_phases"
 
 # Steps aside, and the program runs as it would.
 aside() { check_under "$1: steps aside" 0 "takes nothing: $2" SMELT_VERBOSE=1 OMP_WAIT_POLICY=passive "$3" "$4" 2 3; }
 aside "cancellation on" 'OMP_CANCELLATION is on' OMP_CANCELLATION=true "$programs/constructs"
-aside "SMELT_KMP=0" 'SMELT_KMP=0' SMELT_KMP=0 "$programs/constructs"
+aside "SMELT_OPENMP=-libomp" 'switched off by SMELT_OPENMP' SMELT_OPENMP=-libomp "$programs/constructs"
 aside "KMP_TASKING" 'KMP_TASKING is set' KMP_TASKING=0 "$programs/constructs"
 aside "KMP_CONSISTENCY_CHECK" 'KMP_CONSISTENCY_CHECK is set' KMP_CONSISTENCY_CHECK=all "$programs/constructs"
 # Ubuntu 24.04 links its libomp so that no tool is found in the program (-Bsymbolic-functions); then there is nothing to step aside for.

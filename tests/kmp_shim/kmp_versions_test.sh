@@ -14,7 +14,7 @@ while read -r version folder; do
   on="LD_LIBRARY_PATH=$folder OMP_WAIT_POLICY=passive"
   for program in "constructs 2 10" "tasks 5 4" reductions arguments alone fork_if handed_on; do
     hot=
-    [ "$program" != handed_on ] || hot=SMELT_KMP_HOT_TEAM=0  # it looks at regions that libomp forks
+    [ "$program" != handed_on ] || hot=SMELT_OPENMP=-hot  # it looks at regions that libomp forks
     check "libomp $version: $program" 0 '^ok$' env LD_PRELOAD="$shim" SMELT_CPUS=64 $hot $on "$programs/"$program
   done
   check "libomp $version: taken" 0 "$taken" env LD_PRELOAD="$shim" SMELT_VERBOSE=1 $on "$programs/constructs" 2 3

@@ -1,6 +1,6 @@
 // What a program sees beside a team that is parked: its master is in the serial part, whoever asks and however, and
 // what it holds, has set or has stored is there on both sides. The same checks hold under stock libomp; under the shim
-// with SMELT_KMP_HOT_TEAM=1 most regions here are a hot team's. One case each run; it prints "ok".
+// most regions here are a hot team's. One case each run; it prints "ok".
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fenv.h>

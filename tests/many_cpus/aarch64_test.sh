@@ -54,7 +54,7 @@ check "smelt info, calibrated" 0 '^measured, ns' env SMELT_PROFILE="$scratch/her
 for program in constructs nested tasks cancel fork hot "regions 4"; do
   check "$program, stock" 0 '^ok$' "$programs/"$program
   check_under "$program" 0 'symbols taken' SMELT_VERBOSE=1 "$programs/"$program
-  check_under "$program, hot teams" 0 '^ok$' SMELT_CPUS=64 SMELT_SPIN_US=20 "$programs/"$program
+  check_under "$program, hot teams" 0 '^ok$' SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/"$program
   check_under "$program, hot teams asleep" 0 '^ok$' SMELT_CPUS=64 SMELT_WAIT=sleep "$programs/"$program
 done
 
@@ -64,7 +64,7 @@ check "tasks that nobody marks fail: the tests can see it" 1 'failed: ' \
 # Each on a CPU of its own, of pretended machines.
 . "$here/../gomp_shim/pretend.sh"
 . "$here/../gomp_shim/proper.sh"
-all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+all=SMELT_OPENMP=on
 counted='; [1-9][0-9]* dynamic loops; [1-9][0-9]* tasks by stealing$'
 for program in "own_tasks 12" "loops 12" "kept 6"; do
   check "$program, with all switches" 0 '^ok$' env $(small) $waiting $all "$programs/"$program
@@ -77,8 +77,8 @@ done
 for asked in $patterns; do
   why=
   for size in $sizes; do
-    proper $asked "$size" large SMELT_PATTERN=$asked "$programs/constructs" "$size" "$(rounds "$size")" || break
-    proper $asked "$size" large SMELT_PATTERN=$asked "$programs/tasks" 5 "$size" || break
+    proper $asked "$size" large SMELT_TUNE=pattern=$asked "$programs/constructs" "$size" "$(rounds "$size")" || break
+    proper $asked "$size" large SMELT_TUNE=pattern=$asked "$programs/tasks" 5 "$size" || break
   done
   if [ -z "$why" ]; then passes "$asked: $sizes threads"; else fails "$asked: $why"; fi
 done

@@ -36,7 +36,7 @@ threads() {
     team "constructs, $size threads" "$size" '' OMP_PROC_BIND=true "$omp/constructs" "$size" 3
     team "tasks, $size threads" "$size" '' OMP_PROC_BIND=true "$omp/tasks" 10 "$size"
     for asked in hierarchical dissemination mst; do
-      team "regions, $size threads, $asked" "$size" '' OMP_PROC_BIND=true SMELT_PATTERN=$asked "$omp/regions" "$size"
+      team "regions, $size threads, $asked" "$size" '' OMP_PROC_BIND=true SMELT_TUNE=pattern=$asked "$omp/regions" "$size"
       grep -Eq "team of $size, CPUs [0-9].*: barrier $asked" "$output" || fails "$size threads: not $asked"
     done
   done
@@ -54,7 +54,7 @@ served() {  # NAME PATTERN SETTING... -- command...: ends well, and the counts s
   grep -q '^ok$' "$output" || fails "$served_name did not come to its end"
 }
 stolen='; [1-9][0-9]* tasks by stealing$' shared='; [1-9][0-9]* dynamic loops'
-all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1"
+all=SMELT_OPENMP=on
 mixtures() {  # FIRST LAST MOST_THREADS REGIONS
   seed=$1
   while [ "$seed" -le "$2" ]; do
@@ -63,9 +63,9 @@ mixtures() {  # FIRST LAST MOST_THREADS REGIONS
   done
 }
 switches() {
-  served "own_tasks" "$stolen" SMELT_TASKS=1 "$omp/own_tasks" 6
-  served "loops" "$shared" SMELT_DYNAMIC_LOOPS=1 "$omp/loops" 6
-  check_under "kept" 0 ': kept, fork and join ' $waiting SMELT_VERBOSE=2 SMELT_NESTED=1 "$omp/kept" 2
+  served "own_tasks" "$stolen" SMELT_OPENMP=on "$omp/own_tasks" 6
+  served "loops" "$shared" SMELT_OPENMP=on "$omp/loops" 6
+  check_under "kept" 0 ': kept, fork and join ' $waiting SMELT_VERBOSE=2 SMELT_OPENMP=on "$omp/kept" 2
   mixtures 1 3 8 5
 }
 switches_long() {

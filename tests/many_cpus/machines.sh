@@ -31,7 +31,7 @@ machine() {
         $(distance 0 2 22) $(distance 0 3 22) $(distance 1 2 22) $(distance 1 3 22)" ;;
     aarch64-8)  # 2 packages of 2 clusters of 2 cores, a node each
       arch=arm64 cpus=8 cores=8 caches=4 nodes=2 packages=2 teams="3 8" ranks="8" rounds_meanwhile=10
-      waiting="SMELT_SPIN_US=20 OMP_WAIT_POLICY=passive"  # who spins there keeps a CPU of this machine from the others
+      waiting="SMELT_TUNE=spin_us=20 OMP_WAIT_POLICY=passive"  # who spins there keeps a CPU of this machine from the others
       close="0 1 2 3" spread="0 2 4 6"
       pairs="same_last-level_cache=8 same_node=16 other_package=32"
       qemu="-smp 8,sockets=2,clusters=2,cores=2,threads=1 -m 3G $(nodes_of 2 4 1536M) $(distance 0 1 21)" ;;

@@ -36,6 +36,6 @@ else
   stale "many communicators: asked once" 40000 40000 communicators --rounds 50
   mpi "what came of it: told at level 2" 0 "$asked" 2 --bind-to core -x SMELT_PROFILE="$stale" -x SMELT_VERBOSE=2 \
     counters used
-  silent "SMELT_CANARY=0: nothing is asked" 2 -x SMELT_CANARY=0 counters used
+  silent "SMELT_TUNE=canary=0: nothing is asked" 2 -x SMELT_TUNE=canary=0 counters used
   silent "a crowd is not asked" $(($(nproc) + 1)) counters used
 fi

@@ -293,7 +293,7 @@ int main(int argc, char **argv) {
   list_variables();
   MPI_Cart_create(MPI_COMM_WORLD, 1, &world_size, (int[]){1}, 0, &ring);
   call_neighbours(kFirst);
-  call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_PATIENCE)
+  call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_TUNE=patience)
   call_rows(kFirst);
   call_rooted(kFirst);
   for (int i = 0; i < found; ++i) variables[i].before = value_of(i);

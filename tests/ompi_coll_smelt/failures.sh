@@ -19,9 +19,9 @@ small_files='ulimit -f 64; exec "$@"'
 refused "ulimit -f 64" 3 --mca btl tcp,self sh -c "$small_files" -
 one_small='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then ulimit -f 64; fi; exec "$@"'
 ok "ulimit -f 64 on one rank" 3 --mca btl tcp,self sh -c "$one_small" - reductions --light
-one_differs='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export SMELT_CHUNK=512; fi; exec "$@"'
+one_differs='if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export SMELT_TUNE=chunk=512; fi; exec "$@"'
 refused "one rank with another setting" 3 sh -c "$one_differs" -
-ok "small SMELT_SHM_MB: communicators" 3 -x SMELT_SHM_MB=1 -x SMELT_PATIENCE=0 communicators --rounds 300
+ok "small SMELT_SHM_MB: communicators" 3 -x SMELT_SHM_MB=1 -x SMELT_TUNE=patience=0 communicators --rounds 300
 
 own_shm='mount -t tmpfs -o size=$0 tmpfs /dev/shm && exec "$@"'
 if [ "$(id -u)" -eq 0 ] && unshare --mount sh -c "$own_shm" 64k true 2>/dev/null; then

@@ -1,8 +1,8 @@
 // Proves that a young communicator's results are those of an old one, and that it costs no shared memory: the first
 // reductions of fresh communicators have the bits of the order that smelt/group.h promises (sums of doubles of wildly
 // different magnitude, operations that do not commute, types with gaps, NaNs), from call to call until long after the
-// component has begun to serve. With --patience, as many calls as SMELT_PATIENCE says create no group, and the next
-// does.
+// component has begun to serve. With --patience, as many calls as SMELT_TUNE=patience says create no group, and the
+// next does.
 #include "check.h"
 #include "ordered_sums.h"
 

@@ -4,7 +4,7 @@
 
 for n in 2 3; do
   ok "lives, $n ranks" $n lives "$length"
-  ok "lives, SMELT_PATIENCE=0, $n ranks" $n -x SMELT_PATIENCE=0 lives "$length"
+  ok "lives, SMELT_TUNE=patience=0, $n ranks" $n -x SMELT_TUNE=patience=0 lives "$length"
 done
 ok "lives, all on one CPU" 3 --bind-to none taskset -c 0 lives --light
 ok "lives: control, Open MPI alone" 3 --mca coll ^smelt lives --light --stock

@@ -11,8 +11,8 @@ regime() {
   if [ "$regime_got" != "$regime_lines" ]; then fail "$regime_name: said '$regime_got' instead of '$regime_lines'"; fi
 }
 
-told='smelt_sync says so' set='SMELT_SYNC says so'
-differ='what smelt_sync or SMELT_SYNC says differs between the participants'
+told='smelt_sync says so' set='SMELT_TUNE=sync says so'
+differ='what smelt_sync or SMELT_TUNE=sync says differs between the participants'
 followed='strict: a barrier followed each of the last 32 calls'
 alone='loose: no barrier followed any of the last 32 calls'
 for n in 2 3; do
@@ -24,11 +24,11 @@ $alone
 $followed
 $alone" loose_strict watch
 done
-regime "the info key counts more than the setting" 2 "strict: $told" -x SMELT_SYNC=loose loose_strict set
-regime "SMELT_SYNC=strict" 2 "strict: $set" -x SMELT_SYNC=strict loose_strict mixed
+regime "the info key counts more than the setting" 2 "strict: $told" -x SMELT_TUNE=sync=loose loose_strict set
+regime "SMELT_TUNE=sync=strict" 2 "strict: $set" -x SMELT_TUNE=sync=strict loose_strict mixed
 regime "coll_smelt_sync=loose" 2 "loose: $set" --mca coll_smelt_sync loose loose_strict watch
-regime "SMELT_SYNC=nonsense: as if nothing were set" 2 "" -x SMELT_SYNC=nonsense loose_strict mixed
-grep -q 'SMELT_SYNC=nonsense is not one of auto|loose|strict' "$output" || fail "SMELT_SYNC=nonsense: not said"
+regime "SMELT_TUNE=sync=nonsense: as if nothing were set" 2 "" -x SMELT_TUNE=sync=nonsense loose_strict mixed
+grep -q 'SMELT_TUNE=sync=nonsense is not one of auto|loose|strict' "$output" || fail "SMELT_TUNE=sync=nonsense: not said"
 regime "a barrier after every other call" 2 "" loose_strict mixed
 regime "an info key that comes too late" 2 "strict: $told" loose_strict late
 grep -q 'tested (2 ranks): smelt_sync=loose comes after the first calls and has no effect' "$output" ||

@@ -77,7 +77,8 @@ static int exercise(MPI_Comm comm, const char *name) {
   return calls;
 }
 
-// Twice, as a new communicator's first calls may go elsewhere (SMELT_PATIENCE). `served`: of kAll, how many are ours?
+// Twice, as a new communicator's first calls may go elsewhere (SMELT_TUNE=patience). `served`: of kAll, how many are
+// ours?
 static void expect_served(MPI_Comm comm, const char *name, int served) {
   exercise(comm, name);
   const unsigned long long before = all_served();

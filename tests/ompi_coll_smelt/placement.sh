@@ -17,7 +17,7 @@ mpi "one of three bound" 0 '^ok$' 3 --bind-to none sh -c \
 mpi "all on one CPU: barrier and mixed" 0 '^ok$' 3 --bind-to none taskset -c 0 barrier --light
 mpi "all on one CPU: reductions" 0 '^ok$' 3 --bind-to none taskset -c 0 reductions --light
 mpi "all on one CPU: nonblocking" 0 '^ok$' 3 --bind-to none taskset -c 0 nonblocking --light --smelt
-ok "4,096 communicators alive" 2 -x SMELT_PATIENCE=0 communicators --light --rounds 50 --alive 4096
+ok "4,096 communicators alive" 2 -x SMELT_TUNE=patience=0 communicators --light --rounds 50 --alive 4096
 first_sum=
 for binding in core none; do
   same_sum "same bits, --bind-to $binding" 2 --bind-to $binding same_bits --light --order

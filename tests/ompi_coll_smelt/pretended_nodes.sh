@@ -27,7 +27,7 @@ for nodes in $every_nodes; do
   for form in nonblocking persistent; do on_pretended $nodes -x SMELT_NODES=2 many_collectives; done
   form=
 done
-on_pretended 0101 -x SMELT_NODES=2 -x SMELT_PATIENCE=0 nonblocking --light
+on_pretended 0101 -x SMELT_NODES=2 -x SMELT_TUNE=patience=0 nonblocking --light
 on_pretended 0112 -x SMELT_NODES=2 nonblocking --light --nodes --threads
 on_pretended 0110 -x SMELT_NODES=2 nonblocking --light --nodes --refused
 on_pretended 0112 -x SMELT_CPUS=2 nonblocking --light --nodes

@@ -22,9 +22,9 @@ random_programs() {
 }
 one_seed() {
   n=$(pick "$1" 2 3 4 2 3 4 2 8) steps=400 threads=1
-  setting=$(pick $(($1 / 2)) PATIENCE=8 PATIENCE=0 CHUNK=256 COPY_LIMIT=0 COPY_LIMIT=1000000 FLAT_LIMIT=0)
+  setting=$(pick $(($1 / 2)) patience=8 patience=0 chunk=256 copy_limit=0 copy_limit=1000000 flat_limit=0)
   if [ $(($1 % 6)) -eq 0 ] && [ "$n" -le 4 ]; then threads=$((2 + $1 / 6 % 2 * 2)) steps=150; fi
-  ok "seed $1, $n ranks, $threads threads, SMELT_$setting" "$n" -x "SMELT_$setting" random_collectives \
+  ok "seed $1, $n ranks, $threads threads, SMELT_TUNE=$setting" "$n" -x "SMELT_TUNE=$setting" random_collectives \
     --seconds "$seconds" --seed "$1" --steps $steps --threads $threads $random_arguments || return
   random_calls=$((random_calls + $(sed -n 's/ calls of collectives$//p' "$output")))
 }

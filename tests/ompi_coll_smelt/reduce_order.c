@@ -1,6 +1,6 @@
 // Which reductions go along the tree and which keep the order, seen from who waits for whom: rank n - 1 holds back, and
-// SMELT_PATTERN=knomial:1 makes the tree the chain 0 - 1 - ... - (n - 1). Along it nobody is through before that rank
-// has come; in the fixed order only the root waits. Whether the results are right is reductions.c's.
+// SMELT_TUNE=pattern=knomial:1 makes the tree the chain 0 - 1 - ... - (n - 1). Along it nobody is through before that
+// rank has come; in the fixed order only the root waits. Whether the results are right is reductions.c's.
 //   reduce_order [--tree]: with --tree (SMELT_REDUCE_ORDER=tree) everything that commutes is expected along the chain
 #include "predefined.h"
 

@@ -47,12 +47,16 @@ for how in --verbose --messages; do
 done
 check "smelt run: told not to use it" 0 'MPI: collectives not served: the priority .* is 0' env -u OMPI_MCA_mca_base_component_path \
   SMELT_PRIORITY=0 OMPI_MCA_coll_smelt_priority=0 SMELT_STATS=1 "$smelt" run -- mpirun -n 2 "$programs/counters" unused
-mpi "bad value: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=abc counters used
-if [ "$(grep -c 'SMELT_CHUNK=abc' "$output")" -ne 2 ]; then fail "bad value: not one line per process"; fi
+mpi "bad value: said, and the program goes on" 0 '^ok$' 2 -x SMELT_TUNE=chunk=abc counters used
+if [ "$(grep -c 'SMELT_TUNE=chunk=abc' "$output")" -ne 2 ]; then fail "bad value: not one line per process"; fi
 mpi "bad value of a parameter" 0 '^ok$' 2 --mca coll_smelt_flat_limit abc counters used
-if ! grep -q 'FLAT_LIMIT' "$output"; then fail "bad value of a parameter: not said"; fi
-mpi "bad piece: said, and the program goes on" 0 '^ok$' 2 -x SMELT_CHUNK=1001 aligned_operands
-grep -q 'SMELT_CHUNK=1001 is not a multiple of 64' "$output" || fail "bad piece: not said"
+if ! grep -q 'SMELT_TUNE=flat_limit=abc' "$output"; then fail "bad value of a parameter: not said"; fi
+# The name in earlier versions: it still works.
+: >"$scratch/counts"
+mpi "old name of a parameter" 0 '^ok$' 2 --mca coll_smelt_stats_file "$scratch/counts" counters used
+[ "$(grep -c '"end":true' "$scratch/counts")" = 2 ] || fail "old name of a parameter: not one account per rank"
+mpi "bad piece: said, and the program goes on" 0 '^ok$' 2 -x SMELT_TUNE=chunk=1001 aligned_operands
+grep -q 'SMELT_TUNE=chunk=1001 is not a multiple of 64' "$output" || fail "bad piece: not said"
 check "parameters: those that ranks read" 0 'parameter "coll_smelt_chunk"' ompi_info --param coll smelt --level 9
 for name in cpus pattern profile verbose shm_mb flat_limit reduce_order copy_limit sync patience priority; do
   grep -q "parameter \"coll_smelt_$name\"" "$output" || fail "parameters: no coll_smelt_$name"
@@ -60,7 +64,7 @@ done
 for name in wait spin_us yield_us gomp hot_team; do
   grep -q "coll_smelt_$name\"" "$output" && fail "parameters: coll_smelt_$name is read by no rank"
 done
-mpi "unknown pattern: said, and the program goes on" 0 'SMELT_PATTERN=nonsense' 2 -x SMELT_PATTERN=nonsense counters \
+mpi "unknown pattern: said, and the program goes on" 0 'SMELT_TUNE=pattern=nonsense' 2 -x SMELT_TUNE=pattern=nonsense counters \
   used
 grep -q '^ok$' "$output" || fail "unknown pattern: the program did not go on"
 
@@ -80,7 +84,7 @@ else
     for size in '4 KiB' '8 KiB' '64 KiB' '512 KiB'; do tried $which "$size"; done
   done
 fi
-ok "two ranks, a limit is set: nothing is tried" 2 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 -x SMELT_COPY_LIMIT=20000 tried
+ok "two ranks, a limit is set: nothing is tried" 2 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 -x SMELT_TUNE=copy_limit=20000 tried
 grep -q 'two ranks have tried' "$output" && fail "two ranks: tried although a limit is set"
 ok "three ranks: nothing is tried" 3 -x SMELT_VERBOSE=2 -x SMELT_CPUS=64 tried
 grep -q 'two ranks have tried' "$output" && fail "three ranks: tried"
@@ -88,8 +92,8 @@ grep -q 'two ranks have tried' "$output" && fail "three ranks: tried"
 # --- forced methods: right results, and the same bits by each
 
 first_sum=
-for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 SMELT_COPY_LIMIT=1000000000 \
-  SMELT_CHUNK=256 SMELT_CHUNK=8192 SMELT_PATIENCE=0 SMELT_CPUS=64; do
+for method in SMELT_TUNE=flat_limit=0 SMELT_TUNE=flat_limit=1000000000 SMELT_TUNE=copy_limit=0 SMELT_TUNE=copy_limit=1000000000 \
+  SMELT_TUNE=chunk=256 SMELT_TUNE=chunk=8192 SMELT_TUNE=patience=0 SMELT_CPUS=64; do
   ok "$method: reductions" 3 -x $method reductions --light
   ok "$method: many collectives" 3 -x $method -x SMELT_STATS=1 many_collectives
   grep -Eq 'coll/smelt: rank 0 of 3: [1-9][0-9]* collectives served' "$output" || fail "$method: many collectives were not served"
@@ -108,42 +112,42 @@ for method in SMELT_FLAT_LIMIT=0 SMELT_FLAT_LIMIT=1000000000 SMELT_COPY_LIMIT=0 
   ok "$method: mixed" 3 -x $method barrier --light --rounds 500
 done
 for n in 2 3 5; do
-  for method in SMELT_FLAT_LIMIT=-1 SMELT_FLAT_LIMIT=0 SMELT_COPY_LIMIT=0 SMELT_CHUNK=192; do
+  for method in SMELT_TUNE=flat_limit=-1 SMELT_TUNE=flat_limit=0 SMELT_TUNE=copy_limit=0 SMELT_TUNE=chunk=192; do
     ok "$method: operands are aligned, $n ranks" $n -x $method aligned_operands
   done
 done
-ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: reductions" 5 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 reductions \
+ok "SMELT_TUNE=copy_limit=0 and SMELT_TUNE=flat_limit=0: reductions" 5 -x SMELT_TUNE=copy_limit=0,flat_limit=0 reductions \
   --light
-ok "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: progress" 3 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 progress
-same_sum "SMELT_COPY_LIMIT=0 and SMELT_FLAT_LIMIT=0: same bits" 4 -x SMELT_COPY_LIMIT=0 -x SMELT_FLAT_LIMIT=0 \
+ok "SMELT_TUNE=copy_limit=0 and SMELT_TUNE=flat_limit=0: progress" 3 -x SMELT_TUNE=copy_limit=0,flat_limit=0 progress
+same_sum "SMELT_TUNE=copy_limit=0 and SMELT_TUNE=flat_limit=0: same bits" 4 -x SMELT_TUNE=copy_limit=0,flat_limit=0 \
   same_bits --light --order
 for way in libc movsb ahead; do
-  ok "SMELT_COPY=$way: collectives" 3 -x SMELT_COPY=$way -x SMELT_COPY_LIMIT=1000000000 many_collectives
-  same_sum "SMELT_COPY=$way: same bits" 4 -x SMELT_COPY=$way -x SMELT_COPY_LIMIT=1000000000 same_bits --light --order
+  ok "SMELT_TUNE=copy=$way: collectives" 3 -x SMELT_TUNE=copy=$way,copy_limit=1000000000 many_collectives
+  same_sum "SMELT_TUNE=copy=$way: same bits" 4 -x SMELT_TUNE=copy=$way,copy_limit=1000000000 same_bits --light --order
 done
-ok "SMELT_PATIENCE=0: communicators" 3 -x SMELT_PATIENCE=0 communicators --rounds 1000
-ok "SMELT_PATIENCE=0: nonblocking, threads" 2 -x SMELT_PATIENCE=0 nonblocking --light --threads
-ok "SMELT_PATIENCE=0: threads" 2 -x SMELT_PATIENCE=0 threads --create
+ok "SMELT_TUNE=patience=0: communicators" 3 -x SMELT_TUNE=patience=0 communicators --rounds 1000
+ok "SMELT_TUNE=patience=0: nonblocking, threads" 2 -x SMELT_TUNE=patience=0 nonblocking --light --threads
+ok "SMELT_TUNE=patience=0: threads" 2 -x SMELT_TUNE=patience=0 threads --create
 same_sum "no CMA: same bits" 4 --mca btl_vader_single_copy_mechanism none same_bits --light --order
 
 # --- reductions along the tree: who waits for whom, results, and what keeps its bits
 
 for n in 4 5; do
-  ok "exact operations along the tree, others in order, $n ranks" $n -x SMELT_PATTERN=knomial:1 reduce_order
-  ok "SMELT_REDUCE_ORDER=tree: what commutes along the tree, $n ranks" $n -x SMELT_PATTERN=knomial:1 -x SMELT_REDUCE_ORDER=tree \
+  ok "exact operations along the tree, others in order, $n ranks" $n -x SMELT_TUNE=pattern=knomial:1 reduce_order
+  ok "SMELT_REDUCE_ORDER=tree: what commutes along the tree, $n ranks" $n -x SMELT_TUNE=pattern=knomial:1 -x SMELT_REDUCE_ORDER=tree \
     reduce_order --tree
 done
 mpi "verbose: the tree of reductions" 0 'reduce: <= 280 B: inline, .*by the root, order-free operations along binomial' 4 -x \
-  SMELT_VERBOSE=2 -x SMELT_PATTERN=binomial counters used
+  SMELT_VERBOSE=2 -x SMELT_TUNE=pattern=binomial counters used
 for pattern in $([ "$length" = --full ] && echo binomial) optimised knomial:1; do
-  ok "SMELT_PATTERN=$pattern: reductions" 4 -x SMELT_PATTERN=$pattern reductions --light
-  same_sum "SMELT_PATTERN=$pattern: same bits" 4 -x SMELT_PATTERN=$pattern same_bits --light --order
-  ok "SMELT_PATTERN=$pattern, SMELT_REDUCE_ORDER=tree: reductions" 4 -x SMELT_PATTERN=$pattern -x SMELT_REDUCE_ORDER=tree \
+  ok "SMELT_TUNE=pattern=$pattern: reductions" 4 -x SMELT_TUNE=pattern=$pattern reductions --light
+  same_sum "SMELT_TUNE=pattern=$pattern: same bits" 4 -x SMELT_TUNE=pattern=$pattern same_bits --light --order
+  ok "SMELT_TUNE=pattern=$pattern, SMELT_REDUCE_ORDER=tree: reductions" 4 -x SMELT_TUNE=pattern=$pattern -x SMELT_REDUCE_ORDER=tree \
     reductions --light
-  ok "SMELT_PATTERN=$pattern, SMELT_REDUCE_ORDER=tree: user operations" 4 -x SMELT_PATTERN=$pattern -x SMELT_REDUCE_ORDER=tree \
+  ok "SMELT_TUNE=pattern=$pattern, SMELT_REDUCE_ORDER=tree: user operations" 4 -x SMELT_TUNE=pattern=$pattern -x SMELT_REDUCE_ORDER=tree \
     user_operations --light
 done
-wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SMELT_PATTERN=binomial -x SMELT_REDUCE_ORDER=tree \
+wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SMELT_TUNE=pattern=binomial -x SMELT_REDUCE_ORDER=tree \
   same_bits --light --order
 
 # --- forced patterns, as if every rank had a CPU and as it is
@@ -151,13 +155,13 @@ wrong "SMELT_REDUCE_ORDER=tree gives other bits, and same_bits notices" 4 -x SME
 for pattern in sequential binary binomial mst knomial:3 line:0 line:1 relay:1 all-to-all dissemination dissemination:2 \
   hybrid cluster adaptive-sorted; do
   for n in $([ "$length" = --full ] && echo 3 8) 5; do
-    mpi "SMELT_PATTERN=$pattern: barrier and mixed, $n ranks" 0 '^ok$' $n -x SMELT_CPUS=64 -x SMELT_PATTERN=$pattern -x SMELT_VERBOSE=2 \
+    mpi "SMELT_TUNE=pattern=$pattern: barrier and mixed, $n ranks" 0 '^ok$' $n -x SMELT_CPUS=64 -x SMELT_TUNE=pattern=$pattern -x SMELT_VERBOSE=2 \
       barrier --light --rounds 400 --mixed 1500
-    grep -Eq "MPI_COMM_WORLD .$n ranks.: barrier and ibarrier: $pattern(:1)?, " "$output" || fail "SMELT_PATTERN=$pattern: another one serves"
+    grep -Eq "MPI_COMM_WORLD .$n ranks.: barrier and ibarrier: $pattern(:1)?, " "$output" || fail "SMELT_TUNE=pattern=$pattern: another one serves"
   done
   # One of each kind: a tree by levels, one by a formula, a chain, one of the machine's clusters, and what falls back to another.
   case $length,$pattern in
     --full,* | *,binary | *,knomial:3 | *,line:0 | *,cluster | *,dissemination:2)
-      ok "SMELT_PATTERN=$pattern: broadcasts" 5 -x SMELT_PATTERN=$pattern broadcasts --light ;;
+      ok "SMELT_TUNE=pattern=$pattern: broadcasts" 5 -x SMELT_TUNE=pattern=$pattern broadcasts --light ;;
   esac
 done

@@ -50,7 +50,7 @@ expect_ok "SMELT_NODES=0: left alone" 2 $crowd -x SMELT_NODES=0 "$programs/nodes
 expect_ok "crowded: what is slower is left alone" 2 $crowd "$programs/nodes" crowded
 expect_ok "crowded: every collective" 2 $crowd "$programs/many_collectives"
 expect_ok "crowded: order and layouts" 2 $crowd "$programs/several_nodes"
-expect_ok "SMELT_PATIENCE=0" 2 $use -x SMELT_PATIENCE=0 "$programs/several_nodes"
+expect_ok "SMELT_TUNE=patience=0" 2 $use -x SMELT_TUNE=patience=0 "$programs/several_nodes"
 expect_ok "no shared memory: left alone" 2 $use -x SMELT_SHM_MB=0 "$programs/several_nodes" --any-order
 expect_ok "2 ranks each: operations of programs" 2 $use "$programs/user_operations" --light
 expect_ok "2 ranks each: broadcasts" 2 $use "$programs/broadcasts" --light

@@ -7,9 +7,9 @@ check "control: two receives that are taken for each other are noticed" any '^FA
 as="$smelt run --messages --"
 one_seed() {
   n=$(pick "$1" 2 3 4 2 3 4 2 8) threads=1
-  setting=$(pick $(($1 / 2)) PATIENCE=8 PATIENCE=0 COPY_LIMIT=0 COPY_LIMIT=1000000 PATIENCE=0)
+  setting=$(pick $(($1 / 2)) patience=8 patience=0 copy_limit=0 copy_limit=1000000 patience=0)
   if [ $(($1 % 3)) -eq 0 ] && [ "$n" -le 4 ]; then threads=$((2 + $1 % 2 * 2)); fi
-  check "seed $1, $n ranks, $threads threads, SMELT_$setting" 0 '^ok$' $as mpirun -n "$n" -x "SMELT_$setting" \
+  check "seed $1, $n ranks, $threads threads, SMELT_TUNE=$setting" 0 '^ok$' $as mpirun -n "$n" -x "SMELT_TUNE=$setting" \
     pml_random_messages --seed "$1" --threads $threads --smelt || return
   random_messages=$((random_messages + $(sed -n 's/ messages,.*//p' "$output")))
 }

@@ -36,7 +36,7 @@ PATCH
   gcc -O2 -fopenmp -fopenmp-ompt=extended /source/tests/gomp_shim/constructs.c -o /tmp/constructs || fail "-fopenmp-ompt"
   nm -D /tmp/constructs | grep -q GOMP_loop_static_worksharing_end || fail "-fopenmp-ompt is not what it was"
   for threads in 2 5; do
-    SMELT_CPUS=64 SMELT_SPIN_US=20 SMELT_STATS=1 LD_PRELOAD="$shim" /tmp/constructs $threads 20 >/tmp/output 2>&1 &&
+    SMELT_CPUS=64 SMELT_TUNE=spin_us=20 SMELT_STATS=1 LD_PRELOAD="$shim" /tmp/constructs $threads 20 >/tmp/output 2>&1 &&
       grep -q 'barriers: [1-9][0-9]* own' /tmp/output || { cat /tmp/output; fail "a program built for tools"; }
   done
 fi

@@ -58,7 +58,7 @@ while read -r program; do
       continue
     fi
     compare "$label"
-    compare "$label, no hot team" SMELT_HOT_TEAM=0
+    compare "$label, no hot team" SMELT_OPENMP=-hot
     compare "$label, bound" OMP_PROC_BIND=true
     compare "$label, passive" OMP_WAIT_POLICY=passive
     compare "$label, asleep" SMELT_WAIT=sleep
@@ -97,7 +97,7 @@ if "$programs/matrices.py" >"$work/out" 2>&1; then
   else fail "matrices.py: no region was hot" "$work/err"; fi
   program="matrices.py children"
   under "matrices.py in children of fork" && pass "matrices.py in children of fork"
-  under "matrices.py in children of fork, no hot team" SMELT_HOT_TEAM=0 && pass "matrices.py in children of fork, no hot team"
+  under "matrices.py in children of fork, no hot team" SMELT_OPENMP=-hot && pass "matrices.py in children of fork, no hot team"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -10,17 +10,17 @@ shim=$1 kmp=$2 programs=$5 clang_programs=$4
 programs=$3
 
 # Each thread believes it is on a CPU of its own: what crowds do is libgomp's.
-served="SMELT_SPIN_US=20 SMELT_STATS=1 SMELT_VERBOSE=2 OMP_WAIT_POLICY=passive"
+served="SMELT_TUNE=spin_us=20 SMELT_STATS=1 SMELT_VERBOSE=2 OMP_WAIT_POLICY=passive"
 on_machine="$(small) $served"
 tasks='; [1-9][0-9]* tasks by stealing' loops='; [1-9][0-9]* dynamic loops' nested=': kept, fork and join '
-all="SMELT_TASKS=1 SMELT_DYNAMIC_LOOPS=1 SMELT_NESTED=1" none="SMELT_TASKS=0 SMELT_DYNAMIC_LOOPS=0 SMELT_NESTED=0"
+all=SMELT_OPENMP=on none=SMELT_OPENMP=-tasks,-loops,-nested
 
 # run LABEL SETTING... : runs $program; must end well and print what stock prints. What the shim says goes to $output.
 run() {
   run_label=$1
   shift
   # shellcheck disable=SC2086  # $program holds arguments
-  timeout 120 env OMP_NUM_THREADS="$threads" "$@" $program >"$scratch/out" 2>"$output"
+  combined timeout 120 env OMP_NUM_THREADS="$threads" "$@" $program >"$scratch/out" 2>"$output"
   got=$?
   if [ $got -ne 0 ]; then
     fails "$run_label: exit status $got"
@@ -46,9 +46,9 @@ says() {  # LABEL PATTERN
 while read -r switch file; do
   program=$programs/$file
   case $switch in
-    tasks) setting=SMELT_TASKS=1 said=$tasks ;;
-    loops) setting=SMELT_DYNAMIC_LOOPS=1 said=$loops ;;
-    nested) setting=SMELT_NESTED=1 said=$nested ;;
+    tasks) setting=SMELT_OPENMP=-loops,-nested said=$tasks ;;
+    loops) setting=SMELT_OPENMP=-tasks,-nested said=$loops ;;
+    nested) setting=SMELT_OPENMP=-tasks,-loops said=$nested ;;
   esac
   if [ ! -x "$program" ]; then
     case $file in
@@ -62,11 +62,11 @@ while read -r switch file; do
     stock "$label"
     run "$label, off" $on_machine $none &&
       if grep -Eq "$tasks|$loops|$nested" "$output"; then fails "$label: off, and yet served"; fi
-    run "$label, $switch" $on_machine $none "$setting" && says "$label, $switch" "$said"
+    run "$label, $switch" $on_machine "$setting" && says "$label, $switch" "$said"
     run "$label, all switches" $on_machine $all && says "$label, all switches" "$said"
   done
   run "$file, all switches, asleep" $on_machine SMELT_WAIT=sleep $all
-  run "$file, all switches, no hot team" $on_machine SMELT_HOT_TEAM=0 $all
+  run "$file, all switches, no hot team" $on_machine SMELT_OPENMP=-hot $all
   run "$file, all switches, the CPUs that there are" LD_PRELOAD="$shim" $all
 done <<PROGRAMS
 tasks quicksort

@@ -48,8 +48,8 @@ typedef struct smelt_host {
   unsigned local_processes;
   int crowded;
 
-  /* The host's knowledge of how this group will be used. AUTO, which is 0: nothing, the setting SMELT_SYNC holds. Where
-   * participants come to different values, all take LOOSE. */
+  /* The host's knowledge of how this group will be used. AUTO, which is 0: nothing; then SMELT_TUNE=sync
+   * holds. Where participants come to different values, all take LOOSE. */
   smelt_sync sync;
   /* Once when the group has seen that its calls are of the other kind (LOOSE or STRICT). May be NULL. */
   void (*sync_seen)(void *context, smelt_sync sync);

@@ -23,7 +23,7 @@ typedef struct smelt_openmp_counts {
   uint64_t sleeps;          /* times that a thread went to sleep in one of Smelt's waits */
   uint64_t other_regions;   /* not in `regions`: handed on to another OpenMP runtime of the process */
   uint64_t shared_loops;    /* dynamic loops whose chunks Smelt handed out, once for a team */
-  uint64_t own_tasks;       /* tasks that Smelt queued or ran, not libgomp; 0 with SMELT_TASKS=0 */
+  uint64_t own_tasks;       /* tasks that Smelt queued or ran, not libgomp; 0 with SMELT_OPENMP=-tasks */
 } smelt_openmp_counts;
 
 /* Fills *counts. 0; -ENOENT when the shim is not in this process (the program was started without it), then *counts is

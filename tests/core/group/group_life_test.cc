@@ -59,7 +59,7 @@ TEST(GroupLife, AddressSpaceOfOneFollower) {
 
 TEST(GroupLife, DifferentSettings) {
   EXPECT_EQ(create_error(
-                3, [](Seat& seat) { setenv("SMELT_CHUNK", seat.me == 2 ? "512" : "1024", 1); }, -EINVAL),
+                3, [](Seat& seat) { set_setting("SMELT_TUNE=chunk", seat.me == 2 ? "512" : "1024"); }, -EINVAL),
             0);
 }
 
@@ -80,7 +80,7 @@ TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
     return 0;  // the group is left to the end of the process
   };
   const int failed = run_processes(5, [&](Seat& seat) {
-    if (seat.me == 1) setenv("SMELT_CHUNK", "512", 1);
+    if (seat.me == 1) set_setting("SMELT_TUNE=chunk", "512");
     if (seat.me < 3) {
       Late member;
       static_cast<MeetingRank&>(member) = {refused, 3, seat.me};
@@ -108,7 +108,7 @@ TEST(GroupLife, RefusedWhileTheMemoryIsInUseAgain) {
 
 TEST(GroupLife, UnknownPattern) {
   EXPECT_EQ(create_error(
-                2, [](Seat&) { setenv("SMELT_PATTERN", "daisy", 1); }, 0),
+                2, [](Seat&) { set_setting("SMELT_TUNE=pattern", "daisy"); }, 0),
             0)
       << "said, and the default is used";
 }
@@ -202,8 +202,8 @@ TEST(GroupLife, LeaderDies) {
 
 TEST(GroupLife, DescribesItself) {
   const int failed = run_processes(2, [](Seat& seat) {
-    setenv("SMELT_FLAT_LIMIT", "4096", 1);
-    setenv("SMELT_COPY_LIMIT", "65536", 1);
+    set_setting("SMELT_TUNE=flat_limit", "4096");
+    set_setting("SMELT_TUNE=copy_limit", "65536");
     const smelt_host host = host_of(&seat);
     smelt_group* group = nullptr;
     EXPECT_HERE(smelt_group_create(&host, 2, seat.me, &group) == 0, "create");

@@ -87,7 +87,7 @@ int barriers(smelt_group* group, const Seat& seat) {
 // choice.
 int failures(unsigned n, const char* pattern, const std::string& barrier, const std::string& broadcast) {
   return run_processes(n, [&](Seat& seat) {
-    setenv("SMELT_PATTERN", pattern, 1);
+    set_setting("SMELT_TUNE=pattern", pattern);
     const smelt_host host = host_of(&seat);
     smelt_group* group = nullptr;
     EXPECT_HERE(smelt_group_create(&host, n, seat.me, &group) == 0, "create");

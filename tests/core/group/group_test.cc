@@ -120,18 +120,20 @@ class Sizes : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Sizes, EverythingAsComputedHere) { EXPECT_EQ(failures(GetParam(), {}, true), 0); }
 TEST_P(Sizes, WithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {}, false), 0); }
-TEST_P(Sizes, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "0"}}, false), 0); }
+TEST_P(Sizes, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=flat_limit", "0"}}, false), 0); }
 TEST_P(Sizes, Flat) {
-  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}, true), 0);
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=flat_limit", "1000000000"}, {"SMELT_TUNE=chunk", "512"}}, true), 0);
 }
-TEST_P(Sizes, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, true), 0); }
-TEST_P(Sizes, SingleCopyWithoutThirdOperand) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, false), 0); }
+TEST_P(Sizes, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=copy_limit", "0"}}, true), 0); }
+TEST_P(Sizes, SingleCopyWithoutThirdOperand) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=copy_limit", "0"}}, false), 0);
+}
 TEST_P(Sizes, TinyPieces) {
-  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "64"}, {"SMELT_CHUNK", "64"}}, true), 0);
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=flat_limit", "64"}, {"SMELT_TUNE=chunk", "64"}}, true), 0);
 }
-TEST_P(Sizes, Trees) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "binomial"}}, true), 0); }
-TEST_P(Sizes, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}}, true), 0); }
-TEST_P(Sizes, Dissemination) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "dissemination:2"}}, true), 0); }
+TEST_P(Sizes, Trees) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=pattern", "binomial"}}, true), 0); }
+TEST_P(Sizes, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=pattern", "knomial:1"}}, true), 0); }
+TEST_P(Sizes, Dissemination) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=pattern", "dissemination:2"}}, true), 0); }
 
 INSTANTIATE_TEST_SUITE_P(Processes, Sizes, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
@@ -205,7 +207,7 @@ class Operands : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Operands, LieWhereTheHeaderSays) {
   const std::vector<Setting> ways[] = {
-      {}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_COPY_LIMIT", "0"}}, {{"SMELT_CHUNK", "320"}}};
+      {}, {{"SMELT_TUNE=flat_limit", "0"}}, {{"SMELT_TUNE=copy_limit", "0"}}, {{"SMELT_TUNE=chunk", "320"}}};
   for (const std::vector<Setting>& way : ways)
     for (const bool third : {false, true})
       for (const bool packed : {false, true})
@@ -221,8 +223,10 @@ INSTANTIATE_TEST_SUITE_P(Processes, Operands, testing::Values(2u, 3u, 18u), test
 // Elsewhere than on the root there need not be a place for the result. (What is undefined about it a sanitizer build
 // says.)
 TEST(Group, OnlyTheRootNamesAPlaceForTheResult) {
-  const std::vector<Setting> ways[] = {
-      {}, {{"SMELT_FLAT_LIMIT", "0"}}, {{"SMELT_FLAT_LIMIT", "1000000000"}}, {{"SMELT_COPY_LIMIT", "0"}}};
+  const std::vector<Setting> ways[] = {{},
+                                       {{"SMELT_TUNE=flat_limit", "0"}},
+                                       {{"SMELT_TUNE=flat_limit", "1000000000"}},
+                                       {{"SMELT_TUNE=copy_limit", "0"}}};
   for (const unsigned n : {1u, 2u, 3u, 18u})
     for (const std::vector<Setting>& way : ways)
       EXPECT_EQ(in_group(n, way,
@@ -247,7 +251,7 @@ TEST(Group, OnlyTheRootNamesAPlaceForTheResult) {
 }
 
 // More than a block of 16, where the order of combination has its second level.
-TEST(Group, MoreThanOneBlock) { EXPECT_EQ(failures(35, {{"SMELT_PATTERN", "binomial"}}, false), 0); }
+TEST(Group, MoreThanOneBlock) { EXPECT_EQ(failures(35, {{"SMELT_TUNE=pattern", "binomial"}}, false), 0); }
 
 }  // namespace
 }  // namespace smelt::test

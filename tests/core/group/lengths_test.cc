@@ -98,13 +98,15 @@ class Lengths : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Lengths, OfABroadcast) { EXPECT_EQ(in_group(GetParam(), {}, broadcasts, kLimit), 0); }
 TEST_P(Lengths, OfABroadcastInManyPieces) {
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "256"}, {"SMELT_COPY_LIMIT", "1000000000"}}, broadcasts, kLimit), 0);
+  EXPECT_EQ(
+      in_group(GetParam(), {{"SMELT_TUNE=chunk", "256"}, {"SMELT_TUNE=copy_limit", "1000000000"}}, broadcasts, kLimit),
+      0);
 }
 TEST_P(Lengths, OfABroadcastAlongAChain) {
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_PATTERN", "knomial:1"}, {"SMELT_CPUS", "64"}}, broadcasts, kLimit), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_TUNE=pattern", "knomial:1"}, {"SMELT_CPUS", "64"}}, broadcasts, kLimit), 0);
 }
 TEST_P(Lengths, OfABroadcastBySingleCopy) {
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, broadcasts, kLimit), 0);
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_TUNE=copy_limit", "0"}}, broadcasts, kLimit), 0);
 }
 
 // Everybody takes part with its own length, in a group that is made for this one call: only the program's end and the
@@ -236,53 +238,56 @@ int disagreements(unsigned n, Kind kind, const std::vector<Setting>& settings) {
 TEST(LengthsOf, AnAllreduce) {
   EXPECT_EQ(disagreements(2, Kind::kAllreduce, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAllreduce, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {{"SMELT_FLAT_LIMIT", "0"}, {"SMELT_COPY_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(
+      disagreements(3, Kind::kAllreduce, {{"SMELT_TUNE=flat_limit", "0"}, {"SMELT_TUNE=copy_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllreduce, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AReduce) {
   EXPECT_EQ(disagreements(2, Kind::kReduce, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_FLAT_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_TUNE=flat_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduce, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AnAllgather) {
   EXPECT_EQ(disagreements(2, Kind::kAllgather, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgather, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AnAllgatherv) {
   EXPECT_EQ(disagreements(2, Kind::kAllgatherv, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_TUNE=copy_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAllgatherv, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AGather) {
   EXPECT_EQ(disagreements(2, Kind::kGather, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_TUNE=copy_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGather, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AScatter) {
   EXPECT_EQ(disagreements(2, Kind::kScatter, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_TUNE=copy_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatter, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AnAlltoall) {
   EXPECT_EQ(disagreements(2, Kind::kAlltoall, {}), 0);
   EXPECT_EQ(disagreements(3, Kind::kAlltoall, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kAlltoall, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 // Wrong ones are told, of any length, and the group goes on.
 TEST(LengthsOf, AnExchange) {
   EXPECT_EQ(disagreements(2, Kind::kExchange, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_CHUNK", "256"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_TUNE=chunk", "256"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kExchange, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AGatherv) {
   EXPECT_EQ(disagreements(2, Kind::kGatherv, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_COPY_LIMIT", "1000000000"}, {"SMELT_CHUNK", "256"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_TUNE=copy_limit", "1000000000"}, {"SMELT_TUNE=chunk", "256"}}),
+            0);
+  EXPECT_EQ(disagreements(3, Kind::kGatherv, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AScatterv) {
   EXPECT_EQ(disagreements(2, Kind::kScatterv, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_COPY_LIMIT", "1000000000"}, {"SMELT_CHUNK", "256"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_TUNE=copy_limit", "1000000000"}, {"SMELT_TUNE=chunk", "256"}}),
+            0);
+  EXPECT_EQ(disagreements(3, Kind::kScatterv, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 
 // An allgatherv of which all give the same lengths, but one of them in another order: as many bytes in all.
@@ -319,19 +324,19 @@ TEST(LengthsOf, AnAllgathervInAnotherOrder) {
             if (const int error = still_in_step(group, seat, round)) return error;
           return other_order(group, seat, unit, round % n, static_cast<Form>(round % 3));
         };
-        EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", limit}, {"SMELT_CHUNK", "1024"}}, body, kLimit), 0)
+        EXPECT_EQ(in_group(n, {{"SMELT_TUNE=copy_limit", limit}, {"SMELT_TUNE=chunk", "1024"}}, body, kLimit), 0)
             << n << " of " << unit;
       }
 }
 
 TEST(LengthsOf, AReduceScatter) {
   EXPECT_EQ(disagreements(2, Kind::kReduceScatter, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "1000000000"}}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_COPY_LIMIT", "0"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_TUNE=copy_limit", "1000000000"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kReduceScatter, {{"SMELT_TUNE=copy_limit", "0"}}), 0);
 }
 TEST(LengthsOf, AScan) {
   EXPECT_EQ(disagreements(2, Kind::kScan, {}), 0);
-  EXPECT_EQ(disagreements(3, Kind::kScan, {{"SMELT_CHUNK", "512"}}), 0);
+  EXPECT_EQ(disagreements(3, Kind::kScan, {{"SMELT_TUNE=chunk", "512"}}), 0);
 }
 
 // Short ones are told and forgotten: the group goes on.

@@ -219,7 +219,7 @@ TEST(Pool, KeysAndMembersThatAreNot) {
 
 TEST(Pool, RefusedByAll) {
   const int failed = run_processes(3, [](Seat& seat) {
-    setenv("SMELT_CHUNK", seat.me == 1 ? "512" : "1024", 1);
+    set_setting("SMELT_TUNE=chunk", seat.me == 1 ? "512" : "1024");
     const smelt_host host = host_of(&seat);
     smelt_pool* pool = nullptr;
     EXPECT_HERE(smelt_pool_create(&host, 3, seat.me, &pool) == -EINVAL && !pool, "settings differ");

@@ -72,7 +72,7 @@ unsigned calls_in_order(const Seat& seat, unsigned root, unsigned pieces) {
 
 constexpr unsigned kPiece = 512;
 const std::vector<Setting> kChain = {
-    {"SMELT_PATTERN", "knomial:1"}, {"SMELT_CHUNK", "512"}, {"SMELT_FLAT_LIMIT", "1000000000"}};
+    {"SMELT_TUNE=pattern", "knomial:1"}, {"SMELT_TUNE=chunk", "512"}, {"SMELT_TUNE=flat_limit", "1000000000"}};
 std::vector<Setting> with(std::vector<Setting> settings, const Setting& more) {
   settings.push_back(more);
   return settings;
@@ -188,12 +188,13 @@ INSTANTIATE_TEST_SUITE_P(Processes, ReduceOrder, testing::Values(3u, 4u, 7u, 16u
 // Two participants have no choice, and a crowd that nobody gave a pattern reads everybody straight.
 TEST(ReduceOrderOf, TwoIsFixed) {
   // In pieces, which are counted: two that nobody has measured would also try single copy.
-  EXPECT_EQ(in_group(2, with(kChain, {"SMELT_COPY_LIMIT", "1000000000"}),
+  EXPECT_EQ(in_group(2, with(kChain, {"SMELT_TUNE=copy_limit", "1000000000"}),
                      [](smelt_group* g, Seat& seat) { return check_sums(g, seat, SMELT_FOLD_ANY_ORDER, false); }),
             0);
 }
 TEST(ReduceOrderOf, CrowdIsFixed) {
-  const std::vector<Setting> crowd = {{"SMELT_CPUS", "1"}, {"SMELT_CHUNK", "512"}, {"SMELT_FLAT_LIMIT", "1000000000"}};
+  const std::vector<Setting> crowd = {
+      {"SMELT_CPUS", "1"}, {"SMELT_TUNE=chunk", "512"}, {"SMELT_TUNE=flat_limit", "1000000000"}};
   EXPECT_EQ(
       in_group(5, crowd, [](smelt_group* g, Seat& seat) { return check_sums(g, seat, SMELT_FOLD_ANY_ORDER, false); }),
       0);

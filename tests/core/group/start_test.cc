@@ -348,12 +348,16 @@ int failures(unsigned n, const std::vector<Setting>& settings) { return in_group
 class Started : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Started, MixedWithBlockingOnes) { EXPECT_EQ(failures(GetParam(), {}), 0); }
-TEST_P(Started, Sliced) { EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "0"}, {"SMELT_CHUNK", "512"}}), 0); }
-TEST_P(Started, Flat) {
-  EXPECT_EQ(failures(GetParam(), {{"SMELT_FLAT_LIMIT", "1000000000"}, {"SMELT_CHUNK", "512"}}), 0);
+TEST_P(Started, Sliced) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=flat_limit", "0"}, {"SMELT_TUNE=chunk", "512"}}), 0);
 }
-TEST_P(Started, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}), 0); }
-TEST_P(Started, Chain) { EXPECT_EQ(failures(GetParam(), {{"SMELT_PATTERN", "knomial:1"}, {"SMELT_CHUNK", "256"}}), 0); }
+TEST_P(Started, Flat) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=flat_limit", "1000000000"}, {"SMELT_TUNE=chunk", "512"}}), 0);
+}
+TEST_P(Started, SingleCopy) { EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=copy_limit", "0"}}), 0); }
+TEST_P(Started, Chain) {
+  EXPECT_EQ(failures(GetParam(), {{"SMELT_TUNE=pattern", "knomial:1"}, {"SMELT_TUNE=chunk", "256"}}), 0);
+}
 INSTANTIATE_TEST_SUITE_P(Processes, Started, testing::Values(1u, 2u, 3u, 5u, 8u), testing::PrintToStringParamName());
 
 // Every size about the borders of the methods, from memory in one piece, in place and with gaps.
@@ -375,10 +379,10 @@ auto up_to(size_t most, Kind kind) {
 void expect_every_size(unsigned n, Kind kind) {
   const size_t most = n <= 2 ? 50000 : 20000;  // of two: more than single copy reads at a time
   EXPECT_EQ(in_group(n, {}, up_to(most, kind)), 0);
-  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, up_to(most, kind)), 0) << "single copy";
-  EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "1000000000"}}, up_to(most, kind)), 0) << "pieces";
-  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "64"}}, up_to(300, kind)), 0) << "many pieces";
-  EXPECT_EQ(in_group(n, {{"SMELT_CHUNK", "192"}}, up_to(300, kind)), 0) << "many pieces, ends within blocks";
+  EXPECT_EQ(in_group(n, {{"SMELT_TUNE=copy_limit", "0"}}, up_to(most, kind)), 0) << "single copy";
+  EXPECT_EQ(in_group(n, {{"SMELT_TUNE=copy_limit", "1000000000"}}, up_to(most, kind)), 0) << "pieces";
+  EXPECT_EQ(in_group(n, {{"SMELT_TUNE=chunk", "64"}}, up_to(300, kind)), 0) << "many pieces";
+  EXPECT_EQ(in_group(n, {{"SMELT_TUNE=chunk", "192"}}, up_to(300, kind)), 0) << "many pieces, ends within blocks";
 }
 TEST_P(Started, GatheredByAll) { expect_every_size(GetParam(), Kind::kAllgather); }
 TEST_P(Started, ScatteredInBlocks) { expect_every_size(GetParam(), Kind::kReduceScatterBlock); }
@@ -406,13 +410,13 @@ int exchanges(smelt_group* group, const Seat& seat) {
 }
 TEST_P(Started, ExchangedByAll) {
   EXPECT_EQ(in_group(GetParam(), {}, exchanges), 0);
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << "single copy";
-  EXPECT_EQ(in_group(GetParam(), {{"SMELT_CHUNK", "512"}}, exchanges), 0) << "many pieces";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_TUNE=copy_limit", "0"}}, exchanges), 0) << "single copy";
+  EXPECT_EQ(in_group(GetParam(), {{"SMELT_TUNE=chunk", "512"}}, exchanges), 0) << "many pieces";
 }
 
 // The largest group that takes single copy: the heading of its streams fills a slot.
 TEST(StartedOf, ExchangedByAsManyAsTakeSingleCopy) {
-  for (const unsigned n : {15u, 16u}) EXPECT_EQ(in_group(n, {{"SMELT_COPY_LIMIT", "0"}}, exchanges), 0) << n;
+  for (const unsigned n : {15u, 16u}) EXPECT_EQ(in_group(n, {{"SMELT_TUNE=copy_limit", "0"}}, exchanges), 0) << n;
 }
 
 // Who has an empty block combines nothing, and who is first in a scan hears nobody; they must not run ahead of those
@@ -492,8 +496,8 @@ int alone(smelt_group* group, Seat& seat) {
 }
 TEST(StartedOf, NobodyWaitsForWhoIsNotThere) {
   EXPECT_EQ(in_group(2, {}, alone), 0);
-  EXPECT_EQ(in_group(2, {{"SMELT_COPY_LIMIT", "0"}}, alone), 0);
-  EXPECT_EQ(in_group(2, {{"SMELT_FLAT_LIMIT", "0"}}, alone), 0);
+  EXPECT_EQ(in_group(2, {{"SMELT_TUNE=copy_limit", "0"}}, alone), 0);
+  EXPECT_EQ(in_group(2, {{"SMELT_TUNE=flat_limit", "0"}}, alone), 0);
 }
 
 // More than a group has room for: start completes the first, and nothing is lost.

@@ -89,7 +89,7 @@ TEST(Watch, NeverTurnsWhereNobodyAsked) {
 
 struct Told {
   smelt_sync first = SMELT_SYNC_AUTO, others = SMELT_SYNC_AUTO;  // participant 0's host says, and the others'
-  const char* setting = nullptr;                                 // SMELT_SYNC
+  const char* setting = nullptr;                                 // SMELT_TUNE=sync
   const char* last = nullptr;                                    // the last participant's
 };
 
@@ -97,7 +97,7 @@ struct Told {
 int wrong(const Told& told, smelt_sync expected, const char* reason) {
   return run_processes(3, [&](Seat& seat) {
     const char* const setting = seat.me == 2 && told.last ? told.last : told.setting;
-    if (setting) setenv("SMELT_SYNC", setting, 1);
+    if (setting) set_setting("SMELT_TUNE=sync", setting);
     smelt_host host = host_of(&seat);
     host.sync = seat.me == 0 ? told.first : told.others;
     smelt_group* group = nullptr;
@@ -116,8 +116,8 @@ TEST(Sync, IsWhatTheHostSaysElseTheSetting) {
   EXPECT_EQ(wrong({}, SMELT_SYNC_LOOSE, ""), 0);
   EXPECT_EQ(wrong({.setting = "auto"}, SMELT_SYNC_LOOSE, ""), 0);
   EXPECT_EQ(wrong({.setting = "nonsense"}, SMELT_SYNC_LOOSE, ""), 0) << "said once, and the default holds";
-  EXPECT_EQ(wrong({.setting = "loose"}, SMELT_SYNC_LOOSE, "SMELT_SYNC says so"), 0);
-  EXPECT_EQ(wrong({.setting = "strict"}, SMELT_SYNC_STRICT, "SMELT_SYNC says so"), 0);
+  EXPECT_EQ(wrong({.setting = "loose"}, SMELT_SYNC_LOOSE, "SMELT_TUNE=sync says so"), 0);
+  EXPECT_EQ(wrong({.setting = "strict"}, SMELT_SYNC_STRICT, "SMELT_TUNE=sync says so"), 0);
   EXPECT_EQ(wrong({SMELT_SYNC_STRICT, SMELT_SYNC_STRICT}, SMELT_SYNC_STRICT, "smelt_sync says so"), 0);
   EXPECT_EQ(wrong({SMELT_SYNC_LOOSE, SMELT_SYNC_LOOSE, "strict"}, SMELT_SYNC_LOOSE, "smelt_sync says so"), 0);
 }
@@ -157,7 +157,7 @@ TEST(Sync, HasLimitsOfItsOwn) {
   const std::string path = profile_with_both(folder);
   const auto flat_limit = [](const smelt_group* group) { return group->plan.limits.of[SMELT_COLLECTIVE_REDUCE].flat; };
   for (const char* const sync : {"loose", "strict"})
-    EXPECT_EQ(in_group(2, {{"SMELT_PROFILE", path.c_str()}, {"SMELT_CANARY", "0"}, {"SMELT_SYNC", sync}},
+    EXPECT_EQ(in_group(2, {{"SMELT_PROFILE", path.c_str()}, {"SMELT_TUNE=canary", "0"}, {"SMELT_TUNE=sync", sync}},
                        [&](smelt_group* group, Seat&) {
                          EXPECT_HERE(group->plan.profile, "there is no profile");
                          EXPECT_HERE(smelt_group_sync_matters(group) == 1, "they differ");
@@ -171,7 +171,7 @@ TEST(Sync, HasLimitsOfItsOwn) {
 }
 
 TEST(Sync, DoesNotMatterWhereNobodyMeasured) {
-  EXPECT_EQ(in_group(2, {{"SMELT_PROFILE", "/dev/null"}, {"SMELT_SYNC", "strict"}},
+  EXPECT_EQ(in_group(2, {{"SMELT_PROFILE", "/dev/null"}, {"SMELT_TUNE=sync", "strict"}},
                      [](smelt_group* group, Seat&) {
                        EXPECT_HERE(smelt_group_sync_matters(group) == 0, "the same");
                        return 0;
@@ -353,7 +353,7 @@ TEST_P(Seen, ChangesTheMethodsOfAllInTheSameCall) { EXPECT_EQ(in_group(GetParam(
 TEST_P(Seen, BesideStartedOnesToo) { EXPECT_EQ(in_group(GetParam(), {}, turn_beside_started_ones), 0); }
 TEST_P(Seen, ChangesNothingThatWasTold) {
   for (const char* const sync : {"loose", "strict"})
-    EXPECT_EQ(in_group(GetParam(), {{"SMELT_SYNC", sync}}, stay), 0) << sync;
+    EXPECT_EQ(in_group(GetParam(), {{"SMELT_TUNE=sync", sync}}, stay), 0) << sync;
 }
 INSTANTIATE_TEST_SUITE_P(Participants, Seen, testing::Values(2u, 3u, 5u));
 

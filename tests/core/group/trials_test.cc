@@ -532,7 +532,7 @@ TEST(Tried, NotInACrowd) { EXPECT_EQ(tried_by(2, {{"SMELT_PROFILE", "/dev/null"}
 TEST(Tried, NotWhereALimitIsSet) {
   for (const char* const limit : {"0", "10000", "1000000000"}) {
     std::vector<Setting> settings = kNobodyMeasured;
-    settings.push_back({"SMELT_COPY_LIMIT", limit});
+    settings.push_back({"SMELT_TUNE=copy_limit", limit});
     EXPECT_EQ(tried_by(2, settings, false), 0) << limit;
   }
 }

@@ -33,7 +33,8 @@ class GroupLimits : public testing::Test {
     profile.header.curve_sets = 2;
   }
   ~GroupLimits() override {
-    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK"}) set_option(name, "-1");
+    for (const char* name : {"SMELT_TUNE=flat_limit", "SMELT_TUNE=copy_limit", "SMELT_TUNE=chunk"})
+      set_option(name, "-1");
   }
 
   void line(uint32_t set, CurveMethod method, double fixed, double per_byte) {
@@ -159,19 +160,19 @@ TEST_F(GroupLimits, OfTwoAreTriedWhereNobodyMeasured) {
       EXPECT_FALSE(tried(group_limits(none, 2, true, moves))) << "in a crowd";
     }
   EXPECT_FALSE(tried(group_limits(&profile, 2)));
-  ASSERT_EQ(set_option("SMELT_COPY_LIMIT", "100000"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=copy_limit", "100000"), 0);
   EXPECT_FALSE(tried(group_limits(nullptr, 2)));
   EXPECT_EQ(group_limits(nullptr, 2).of[SMELT_COLLECTIVE_BROADCAST].copy, 100'000u);
 }
 
 TEST_F(GroupLimits, AreTheUsersWhereSet) {
-  ASSERT_EQ(set_option("SMELT_FLAT_LIMIT", "77"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=flat_limit", "77"), 0);
   Limits limits = group_limits(&profile, 2);
   EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].flat, 77u);
   EXPECT_EQ(limits.of[SMELT_COLLECTIVE_ALLREDUCE].flat, 77u);
   expect_near(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, 16'000);
-  ASSERT_EQ(set_option("SMELT_COPY_LIMIT", "0"), 0);
-  ASSERT_EQ(set_option("SMELT_CHUNK", "512"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=copy_limit", "0"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=chunk", "512"), 0);
   limits = group_limits(&profile, 2);
   EXPECT_EQ(limits.of[SMELT_COLLECTIVE_BROADCAST].copy, 0u);
   EXPECT_EQ(limits.of[SMELT_COLLECTIVE_REDUCE].copy, 0u);

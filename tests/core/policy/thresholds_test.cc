@@ -59,10 +59,11 @@ struct Machine {
 class Thresholds : public testing::Test {
  protected:
   ~Thresholds() override {
-    for (const char* name : {"SMELT_FLAT_LIMIT", "SMELT_COPY_LIMIT", "SMELT_CHUNK", "SMELT_SPIN_US", "SMELT_YIELD_US"})
+    for (const char* name : {"SMELT_TUNE=flat_limit", "SMELT_TUNE=copy_limit", "SMELT_TUNE=chunk", "SMELT_TUNE=spin_us",
+                             "SMELT_TUNE=yield_us"})
       set_option(name, "-1");
-    set_option("SMELT_PATIENCE", "8");
-    set_option("SMELT_COPY", "auto");
+    set_option("SMELT_TUNE=patience", "8");
+    set_option("SMELT_TUNE=copy", "auto");
   }
   Machine machine;
 };
@@ -145,10 +146,10 @@ TEST_F(Thresholds, OfLongCopiesWonEveryRace) {
   EXPECT_EQ(raced(0, copy_choice(CopyWay::kAhead, 0)).value, 1u << 10) << "of what was raced";
   EXPECT_EQ(raced(0, 0).origin, ThresholdOrigin::kTypical);
   raced(copy_choice(CopyWay::kLibc, 0), copy_choice(CopyWay::kLibc, 0));
-  set_option("SMELT_COPY", "ahead");
+  set_option("SMELT_TUNE=copy", "ahead");
   EXPECT_EQ(machine.find(ThresholdId::kLongCopy).value, typical(ThresholdId::kLongCopy));
-  EXPECT_EQ(reason(machine.find(ThresholdId::kLongCopy)), "SMELT_COPY is set");
-  set_option("SMELT_COPY", "libc");
+  EXPECT_EQ(reason(machine.find(ThresholdId::kLongCopy)), "SMELT_TUNE=copy is set");
+  set_option("SMELT_TUNE=copy", "libc");
   EXPECT_EQ(find_threshold(ThresholdId::kLongCopy, nullptr).value, kNever);
 }
 
@@ -318,18 +319,18 @@ TEST_F(Thresholds, AreTheUsersWhereSet) {
     const char* text;
     uint64_t value;
   } settings[] = {
-      {ThresholdId::kFlatReduce, "SMELT_FLAT_LIMIT", "77", 77},
-      {ThresholdId::kFlatAllreduce, "SMELT_FLAT_LIMIT", "0", 0},
-      {ThresholdId::kCopyBroadcast, "SMELT_COPY_LIMIT", "5", 5},
-      {ThresholdId::kCopyReduce, "SMELT_COPY_LIMIT", "5", 5},
-      {ThresholdId::kCopyAllreduce, "SMELT_COPY_LIMIT", "5", 5},
-      {ThresholdId::kPiece, "SMELT_CHUNK", "512", 512},
-      {ThresholdId::kCrowdPiece, "SMELT_CHUNK", "512", 512},
-      {ThresholdId::kSpin, "SMELT_SPIN_US", "20", 20'000},
-      {ThresholdId::kQuotaSpin, "SMELT_SPIN_US", "0", 0},
-      {ThresholdId::kYield, "SMELT_YIELD_US", "3", 3000},
-      {ThresholdId::kPassiveYield, "SMELT_YIELD_US", "3", 3000},
-      {ThresholdId::kPatience, "SMELT_PATIENCE", "2", 2},
+      {ThresholdId::kFlatReduce, "SMELT_TUNE=flat_limit", "77", 77},
+      {ThresholdId::kFlatAllreduce, "SMELT_TUNE=flat_limit", "0", 0},
+      {ThresholdId::kCopyBroadcast, "SMELT_TUNE=copy_limit", "5", 5},
+      {ThresholdId::kCopyReduce, "SMELT_TUNE=copy_limit", "5", 5},
+      {ThresholdId::kCopyAllreduce, "SMELT_TUNE=copy_limit", "5", 5},
+      {ThresholdId::kPiece, "SMELT_TUNE=chunk", "512", 512},
+      {ThresholdId::kCrowdPiece, "SMELT_TUNE=chunk", "512", 512},
+      {ThresholdId::kSpin, "SMELT_TUNE=spin_us", "20", 20'000},
+      {ThresholdId::kQuotaSpin, "SMELT_TUNE=spin_us", "0", 0},
+      {ThresholdId::kYield, "SMELT_TUNE=yield_us", "3", 3000},
+      {ThresholdId::kPassiveYield, "SMELT_TUNE=yield_us", "3", 3000},
+      {ThresholdId::kPatience, "SMELT_TUNE=patience", "2", 2},
   };
   machine.wait = {30, 500, 2000, 1e6};  // a setting goes before what was measured
   for (const auto& [id, name, text, value] : settings) {

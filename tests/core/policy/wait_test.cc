@@ -24,7 +24,7 @@ class Policy : public testing::Test {
   Policy() { profile.wait = &wait; }
   ~Policy() override {
     for (const char* name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) ::unsetenv(name);
-    for (const char* name : {"SMELT_SPIN_US", "SMELT_YIELD_US"}) set_option(name, "-1");
+    for (const char* name : {"SMELT_TUNE=spin_us", "SMELT_TUNE=yield_us"}) set_option(name, "-1");
     set_option("SMELT_WAIT", "auto");
   }
   // One thread: no quota is smaller.
@@ -63,11 +63,11 @@ TEST_F(Policy, FollowsWhatWaitingCosts) {
 }
 
 TEST_F(Policy, IsTheUsersWhereSet) {
-  ASSERT_EQ(set_option("SMELT_SPIN_US", "7"), 0);
-  ASSERT_EQ(set_option("SMELT_YIELD_US", "9"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=spin_us", "7"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=yield_us", "9"), 0);
   EXPECT_EQ(measured(false).spin_ns, 7000);
   EXPECT_EQ(measured(true).yield_ns, 9000);
-  ASSERT_EQ(set_option("SMELT_SPIN_US", "0"), 0);
+  ASSERT_EQ(set_option("SMELT_TUNE=spin_us", "0"), 0);
   EXPECT_EQ(measured(false).spin_ns, 0);
   EXPECT_EQ(measured(false).order, PostOrder::kFenced) << "who always sleeps pays for the fence";
   ASSERT_EQ(set_option("SMELT_WAIT", "spin"), 0);
@@ -100,8 +100,8 @@ TEST_F(Policy, EndsInASleepThatAPostEnds) {
     const bool crowded = turn % 2 != 0;
     std::optional<test::StandingClock> stands;
     if (turn >= 2) stands.emplace();
-    ASSERT_EQ(set_option("SMELT_SPIN_US", "100"), 0);
-    ASSERT_EQ(set_option("SMELT_YIELD_US", "100"), 0);
+    ASSERT_EQ(set_option("SMELT_TUNE=spin_us", "100"), 0);
+    ASSERT_EQ(set_option("SMELT_TUNE=yield_us", "100"), 0);
     const WaitPolicy policy = measured(crowded);
     Line line;
     pthread_t poster;

@@ -92,7 +92,7 @@ SMELT_API size_t smelt_atomic_broadcast_limit(const smelt_atomic_broadcast *memb
 /* The member above this one in the tree; -1 for the root. */
 SMELT_API int smelt_atomic_broadcast_parent(const smelt_atomic_broadcast *member);
 
-/* --- Messages. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. */
+/* --- Messages. The waiting forms: spin, yield, sleep, as SMELT_WAIT and SMELT_TUNE say. */
 
 /* Gives a message of `bytes` to the order; data may be NULL where that is 0. It is in the order for certain when this
  * member has delivered it; before, it is lost where a member between here and the root is killed or leaves. */

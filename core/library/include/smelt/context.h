@@ -23,7 +23,7 @@ typedef struct smelt_context smelt_context;
 
 /* A context for n participants (1 .. SMELT_MAX_PARTICIPANTS). model NULL: this machine's (smelt_model_load(NULL)).
  * cpus[i]: the kernel CPU that participant i is pinned to; NULL when threads are not pinned: then the i-th allowed
- * CPU is assumed. pattern NULL: the setting SMELT_PATTERN, by default "best". CPUs may repeat, and n may exceed
+ * CPU is assumed. pattern NULL: the setting SMELT_TUNE=pattern, by default "best". CPUs may repeat, and n may exceed
  * the CPUs: such a crowd is served by a counter and yielding waits instead of a pattern, and its pattern is "crowd".
  * The context's tree is the pattern's; where that is no tree, the cheapest one, and of a crowd a flat one.
  * -ENOENT, -ERANGE, -EINVAL as smelt_schedule_create; -ENOMEM. The model is not needed afterwards. */
@@ -110,8 +110,8 @@ SMELT_API unsigned smelt_seat_participant(const smelt_seat *seat); /* whose it i
  *   -EMSGSIZE   another participant has given another length, and this was noticed; if it is not, waits time out
  *   -EPROTO     the shared memory was damaged
  * after the last three the seat serves nothing more: every call returns the same. Nothing allocates, prints or takes a
- * lock; system calls only where a wait is long, or somebody sleeps. Waits spin, yield, sleep, as SMELT_WAIT,
- * SMELT_SPIN_US and SMELT_YIELD_US say.
+ * lock; system calls only where a wait is long, or somebody sleeps. Waits spin, yield, sleep, as SMELT_WAIT and
+ * SMELT_TUNE say.
  *
  * Memory ordering: all that a participant did before an operation happens before all that another does after it which
  * got data of it, and after a strict exit, or a barrier, before all that any does. */

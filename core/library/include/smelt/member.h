@@ -108,7 +108,7 @@ SMELT_API void smelt_member_leave(smelt_member *member);
  * view follows when there is room for it. */
 SMELT_API int smelt_member_exclude(smelt_member *member, unsigned place);
 
-/* --- Messages and views. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US, SMELT_YIELD_US say. */
+/* --- Messages and views. The waiting forms: spin, yield, sleep, as SMELT_WAIT and SMELT_TUNE say. */
 
 enum { SMELT_MEMBER_MESSAGE = 1, SMELT_MEMBER_VIEW = 2 };
 

@@ -89,7 +89,7 @@ SMELT_API void smelt_queue_free(smelt_queue *queue);
 /* Bytes of the longest message: `capacity` slots. One of that length fits into a queue that is empty. */
 SMELT_API size_t smelt_queue_limit(const smelt_queue *queue);
 
-/* --- Messages. The waiting forms: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say.
+/* --- Messages. The waiting forms: spin, yield, sleep, as SMELT_WAIT and SMELT_TUNE say.
  * send: a message of `bytes`; data may be NULL where that is 0. receive: the next message into `data`, which has
  * `room`, and its length into *bytes; where it does not fit (-EMSGSIZE) *bytes is written too; the message stays. */
 SMELT_API int smelt_queue_send(smelt_queue *queue, const void *data, size_t bytes);

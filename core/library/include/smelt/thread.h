@@ -77,9 +77,9 @@ enum {
  * the kernel's CPU that worker i is bound to, or NULL: none is bound. `stack_bytes`: of each thread, rounded up to
  * pages; 16 KiB .. 1 GiB, or 0: 64 KiB. They are reserved, and take memory when they are touched: a thread that has
  * little on its stack takes a page. Stacks of threads that have ended are used again, and go with the scheduler.
- * `flags`: SMELT_NO_STEALING, SMELT_OWN_TLS, both or 0. Workers with nothing to do spin, yield and sleep as SMELT_WAIT,
- * SMELT_SPIN_US and SMELT_YIELD_US say. -ENOTSUP: Smelt was built without Boost.Context; SMELT_OWN_TLS: this machine
- * lets no program change its thread pointer. -EAGAIN: there may be no more kernel threads. */
+ * `flags`: SMELT_NO_STEALING, SMELT_OWN_TLS, both or 0. Workers with nothing to do spin, yield and sleep as SMELT_WAIT
+ * and SMELT_TUNE say. -ENOTSUP: Smelt was built without Boost.Context; SMELT_OWN_TLS: this machine lets no program
+ * change its thread pointer. -EAGAIN: there may be no more kernel threads. */
 SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, size_t stack_bytes, unsigned flags,
                                      smelt_scheduler **scheduler);
 /* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. Not

@@ -88,7 +88,7 @@ SMELT_API void smelt_two_phase_commit_free(smelt_two_phase_commit *member);
 /* The coordinator's number. */
 SMELT_API unsigned smelt_two_phase_commit_coordinator(const smelt_two_phase_commit *member);
 
-/* --- A round. The waits: spin, yield, sleep, as SMELT_WAIT, SMELT_SPIN_US and SMELT_YIELD_US say. */
+/* --- A round. The waits: spin, yield, sleep, as SMELT_WAIT and SMELT_TUNE say. */
 
 enum { SMELT_ABORT = 0, SMELT_COMMIT = 1 };
 

@@ -694,7 +694,7 @@ class Bound : public Kinds {
   // How often the waiting receiver went to sleep while each of kRounds messages came kLate after the last. Everything
   // happens in threads of its own, bound to these CPUs; the queue is made by one of them.
   static constexpr int kRounds = 40;
-  static constexpr auto kLate = 2ms;  // longer than a crowd yields, far shorter than the test's SMELT_SPIN_US
+  static constexpr auto kLate = 2ms;  // longer than a crowd yields, far shorter than the test's SMELT_TUNE=spin_us
   void measure(int sender_cpu, int receiver_cpu, long* sleeps, bool* spins) const {
     std::thread receiver([&, this] {
       bind_self(receiver_cpu);
@@ -722,7 +722,7 @@ class Bound : public Kinds {
 };
 INSTANTIATE_TEST_SUITE_P(Queue, Bound, testing::ValuesIn(all_kinds()), test_name);
 
-// The affinity mask has one CPU, and all the same there is one for each. (SMELT_SPIN_US says how long it spins.)
+// The affinity mask has one CPU, and all the same there is one for each. (SMELT_TUNE=spin_us says how long it spins.)
 TEST_P(Bound, ToACpuEachTheySpin) {
   const std::vector<int> cpus = allowed_cpus();
   if (cpus.size() < 2) GTEST_SKIP() << "one CPU";
