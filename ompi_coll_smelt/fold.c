@@ -1,5 +1,5 @@
-/* The rarer ways of operations (data.h): in halves, on types that are not predefined, on types with gaps. */
-#include "data.h"
+/* The rarer ways of operations (fold.h): in halves, on types that are not predefined, on types with gaps. */
+#include "fold.h"
 
 #include <stdint.h>
 #include <stdlib.h>

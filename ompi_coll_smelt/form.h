@@ -6,7 +6,7 @@
 #ifndef COLL_SMELT_FORM_H
 #define COLL_SMELT_FORM_H
 
-#include "data.h"
+#include "fold.h"
 #include "module.h"
 
 #include <errno.h>

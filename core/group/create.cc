@@ -329,14 +329,6 @@ int smelt_group_create(const smelt_host* host, unsigned n, unsigned me, smelt_gr
   return error;
 }
 
-void smelt_group_free(smelt_group* group) {
-  if (!group || (group->pool && rest_group(*group))) return;
-  if (group->desks) group->leave();
-  release_block(&group->shelf_block);
-  release_block(&group->block);
-  free_memory(group);
-}
-
 void smelt_groups_end(void) {
   release_segments();
   give_stock_back();

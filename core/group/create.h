@@ -23,7 +23,4 @@ int complete_group(smelt_group* group, int error);
 smelt_sync asked_sync(const smelt_host& host);
 void settle_sync(Group& group, smelt_sync asked, bool agreed);
 
-// A group of a pool that is freed: true, it rests there, and may be woken.
-bool rest_group(smelt_group& group);
-
 }  // namespace smelt

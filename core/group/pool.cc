@@ -321,8 +321,7 @@ int join(smelt_pool* pool, const smelt_host& host, uint32_t n, uint32_t me) {
   return least[1] == ~least[2] ? 0 : -EINVAL;
 }
 
-}  // namespace
-
+// A group of a pool that is freed: true, it rests there, and may be woken.
 bool rest_group(smelt_group& group) {
   if (!may_rest(group)) {
     spoil_block(group.block);
@@ -339,9 +338,18 @@ bool rest_group(smelt_group& group) {
   return true;
 }
 
+}  // namespace
 }  // namespace smelt
 
 using namespace smelt;
+
+void smelt_group_free(smelt_group* group) {
+  if (!group || (group->pool && rest_group(*group))) return;
+  if (group->desks) group->leave();
+  release_block(&group->shelf_block);
+  release_block(&group->block);
+  free_memory(group);
+}
 
 int smelt_pool_create(const smelt_host* host, unsigned n, unsigned me, smelt_pool** pool) {
   if (!host || !pool || !host->broadcast || !host->minimum || n < 1 || n > kMaxParticipants || me >= n) return -EINVAL;
