@@ -31,7 +31,7 @@ struct AllreduceOfTwo : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        SMELT_AWAIT(how.slots_free());
+        SMELT_AWAIT(group.slots_free(how));
         pack(job.in, 0, bytes, group.pair_line().half[group.me].payload);
         group.pair_line().half[group.me].flag.store(group.flag_of(bytes), std::memory_order_release);
         SMELT_AWAIT(how.until(1 - group.me, [&] {
@@ -78,7 +78,7 @@ struct AllreduceInline : Machine {
         ++group.episode;
         result = job.out.base ? job.out.base : unpacked;
         own = packed_view(job.in, 0, job.bytes(), packed);
-        SMELT_AWAIT(how.put(group.desk().up, own, job.bytes()));
+        SMELT_AWAIT(group.put(how, group.desk().up, own, job.bytes()));
         SMELT_AWAIT(all.step(how, own, result, job.elements, job.fold));
         group.finish_together();
         if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
@@ -109,10 +109,10 @@ struct AllreduceBlocks : Machine {
         from = result = job.out.base ? job.out.base : unpacked;
         SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
         if (!reduce.have) {
-          SMELT_AWAIT((from = how.get(route.parent, route.line, job.bytes(), result)) != nullptr);
+          SMELT_AWAIT((from = group.get(how, route.parent, route.line, job.bytes(), result)) != nullptr);
         }
         if (group.me == 0 || route.forwards) {
-          SMELT_AWAIT(how.put_lines(route, from, job.bytes()));
+          SMELT_AWAIT(group.put_lines(how, route, from, job.bytes(), job.bytes()));
         }
         if (from != result) std::memcpy(result, from, job.bytes());
         group.finish_together();

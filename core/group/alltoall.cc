@@ -65,7 +65,7 @@ struct AlltoallInline : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        SMELT_AWAIT(how.put(group.desk().up, own(group), job.stream_bytes(group)));
+        SMELT_AWAIT(group.put(how, group.desk().up, own(group), job.stream_bytes(group)));
         job.keep_own(group.me);
         for (; t < group.n - 1; ++t) {
           SMELT_AWAIT(get(how));
@@ -132,10 +132,10 @@ struct AlltoallShelf : Machine {
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
           begin = k * pieces.elements, end = begin + pieces.in(k, total);
-          SMELT_AWAIT(how.piece_free(piece));
+          SMELT_AWAIT(group.piece_free(how, piece));
           put(group);
           for (t = static_cast<uint32_t>(begin / job.bytes); t < group.n - 1 && job.place(t) < end; ++t) {
-            SMELT_AWAIT(how.filled(Rows::sender(group, t), &Desk::filled_up, piece));
+            SMELT_AWAIT(group.filled(how, Rows::sender(group, t), &Desk::filled_up, piece));
             get(group);
           }
           group.consume(piece);

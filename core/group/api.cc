@@ -25,7 +25,7 @@ int smelt_group_prepare(smelt_group* group) {
   if (group->n == 1) return 0;
   if (is_busy(*group)) complete_until(*group, group->started);
   ++group->calls, group->operand_bytes = 0;
-  Waiting{{*group}}.shelves_agreed();
+  group->shelves_agreed(Waiting{*group});
   return group->shelves ? 0 : -ENOTSUP;
 }
 

@@ -54,16 +54,16 @@ struct BroadcastInline : Machine {
         ++group.episode;
         if (group.me == root) {
           from = packed_view(data, 0, bytes, room);
-          SMELT_AWAIT(how.put_lines(route, from, bytes));
+          SMELT_AWAIT(group.put_lines(how, route, from, bytes, bytes));
         } else {
-          SMELT_AWAIT((from = how.get_any(route.parent, route.line, bytes, data.base ? data.base : room,
-                                          [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
+          SMELT_AWAIT((from = group.get_any(how, route.parent, route.line, bytes, data.base ? data.base : room,
+                                            [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
           if (from == kOtherLength) [[unlikely]] {
             error = How::kStops ? kUnexpected : broadcast_any(group, data, bytes, root, true);
             return true;
           }
           if (route.forwards) {
-            SMELT_AWAIT(how.put(group.desk().down, from, bytes));
+            SMELT_AWAIT(group.put(how, group.desk().down, from, bytes));
           }
           if (from != data.base) unpack(data, 0, bytes, from);
           // If there are two participants, the one that hears the other knows that it has finished everything before.
@@ -95,13 +95,13 @@ struct BroadcastShelf : Machine {
           piece = group.pieces++;
           offset = k * pieces.elements, length = pieces.in(k, sent);
           if (group.me == root) {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
             pack<copy_piece>(data, offset, length, group.down_piece(group.me, piece));
             group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
           } else {
-            SMELT_AWAIT(how.filled(route.parent, &Desk::filled_down, piece));
+            SMELT_AWAIT(group.filled(how, route.parent, &Desk::filled_down, piece));
             if (route.forwards) {
-              SMELT_AWAIT(how.piece_free(piece));
+              SMELT_AWAIT(group.piece_free(how, piece));
               copy_piece(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
               group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
             }
@@ -199,15 +199,15 @@ struct BroadcastAny : Machine {
           if (group.n == 2) group.settled = group.episode - 1;
         }
         if (inline_bytes) {
-          SMELT_AWAIT((from = how.get(route.parent, route.line, inline_bytes, room)) != nullptr);
+          SMELT_AWAIT((from = group.get(how, route.parent, route.line, inline_bytes, room)) != nullptr);
           if (route.forwards) {
-            SMELT_AWAIT(how.put(group.desk().down, from, inline_bytes));
+            SMELT_AWAIT(group.put(how, group.desk().down, from, inline_bytes));
           }
           unpack(data, 0, std::min<size_t>(inline_bytes, bytes), from);
         } else {
           if (!in_pieces) {
             if (group.me == root || route.forwards) {
-              SMELT_AWAIT(how.put_lines(route, &heading, sizeof heading, kHeadsLong));
+              SMELT_AWAIT(group.put_lines(how, route, &heading, sizeof heading, kHeadsLong));
             }
             SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, heading.bytes, single, heading));
             error = begin.error;

@@ -53,113 +53,10 @@ struct alignas(64) InlineRoom {
   char bytes[kInlineBytes];
 };
 
-// Polls of a line between two looks elsewhere. Every turn of waiting has one (policy/thresholds.def, crowd_turn).
-inline constexpr uint32_t kPollsHere = 8;
-
-// The requests of machines to the rings. Each is true when it is done.
-template <typename Self>
-struct Asking {
-  Group& group;
-
-  bool put(InlineSlot* channel, const void* from, size_t bytes) { return put(channel, from, bytes, bytes); }
-  bool put(InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
-    if (!slots_free()) return false;
-    group.put(channel, from, bytes, what);
-    return true;
-  }
-  // To all who hear it from us: by both lines of a root that has two.
-  bool put_lines(const Route& route, const void* from, size_t bytes) { return put_lines(route, from, bytes, bytes); }
-  bool put_lines(const Route& route, const void* from, size_t bytes, uint64_t what) {
-    if (!slots_free()) return false;
-    if (route.two_lines) [[unlikely]]
-      group.put(group.desk().up, from, bytes, what);
-    group.put(group.desk().down, from, bytes, what);
-    return true;
-  }
-  // A heading or the like, which is told apart from a message by `what`.
-  template <typename T>
-  bool put_special(InlineSlot* channel, const T& special, uint64_t what) {
-    static_assert(sizeof special <= kLinePayload);
-    return put(channel, &special, sizeof special, what);
-  }
-  // nullptr: not yet. kOtherLength: a message of another kind or length. That is also the answer if elsewhere() holds,
-  // because such a message may be in another place.
-  template <typename Elsewhere>
-  const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
-    const void* at = nullptr;
-    const auto ready = [&] {
-      if (!(at = group.try_get(channel, bytes, room)) && elsewhere()) at = kOtherLength;
-      return at != nullptr;
-    };
-    return until(i, ready) ? at : nullptr;
-  }
-  // Has anything come in this episode?
-  bool is_here(uint32_t i, const InlineSlot* channel) {
-    return until(i, [&] { return group.is_here(*group.slot(channel)); });
-  }
-  // nullptr: not yet. All know the length. A message of another length is noted.
-  template <typename Elsewhere>
-  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
-    const void* const at = static_cast<Self*>(this)->get_any(i, channel, bytes, room, elsewhere);
-    if (at == kOtherLength) [[unlikely]]
-      return group.get_differing(channel, bytes, room);
-    return at;
-  }
-  const void* get(uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
-    return get(i, channel, bytes, room, [] { return false; });
-  }
-  bool slots_free() {
-    uint64_t upto;
-    return group.slots_free(&upto) || all_finished(group, upto);
-  }
-  bool piece_free(uint64_t piece) {
-    uint64_t upto;
-    return group.piece_free(piece, &upto) || all_consumed(group, upto);
-  }
-  // Static, as every function here that is not inlined: `this` does not leave the caller, so the compiler keeps it in
-  // registers.
-  [[gnu::noinline]] static bool all_finished(Group& group, uint64_t upto) {
-    if (!static_cast<Asking&&>(Self{{group}}).everybody([&](uint32_t i) { return group.has_finished(i, upto); }))
-      return false;
-    group.note_finished();
-    return true;
-  }
-  bool filled(uint32_t i, Filled Desk::*channel, uint64_t piece) {
-    if (!until(i, [&] { return group.filled(i, channel, piece); })) return false;
-    return group.operand_bytes == 0 || group.message_of(i, channel, piece) == group.operand_bytes || group.give_up();
-  }
-  bool shelves_agreed() {
-    return until(group.behind, [this] { return group.shelves_agreed(); });
-  }
-  bool single_copy_agreed() {
-    return until(group.behind, [this] { return group.single_copy_agreed(); });
-  }
-
- private:
-  [[gnu::noinline]] static bool all_consumed(Group& group, uint64_t upto) {
-    if (!static_cast<Asking&&>(Self{{group}}).everybody([&](uint32_t i) { return group.has_consumed(i, upto); }))
-      return false;
-    group.note_consumed();
-    return true;
-  }
-  // One after the other: a waiter polls one line.
-  template <typename Has>
-  bool everybody(Has has) {
-    for (; group.behind < group.n; ++group.behind)
-      if (group.behind != group.me && !until(group.behind, [&] { return has(group.behind); })) return false;
-    group.behind = 0;
-    return true;
-  }
-  template <typename Ready>
-  bool until(const uint32_t& peer, Ready ready) {
-    return static_cast<Self*>(this)->until(peer, ready);
-  }
-};
-
 // Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it
-// never will. wait.cc says how.
+// never will. wait.cc says how. Inlined, so that all that ready() looks at stays in registers.
 template <typename Ready>
-bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
+[[gnu::always_inline]] inline bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
   if (ready()) [[likely]]
     return true;
   if (!group.plan.crowded) {
@@ -178,41 +75,22 @@ bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
   }
 }
 
-struct Waiting : Asking<Waiting> {
+struct Waiting {
   static constexpr bool kStops = false;
+  Group& group;
+
   template <typename Ready>
-  bool until(const uint32_t& peer, Ready ready) {
+  bool until(const uint32_t& peer, Ready ready) const {
     return wait_until(group, peer, ready);
-  }
-  // Line after line: a waiter that stays until the last line is here has nothing to remember between two looks
-  // (measured, allreduce of 64 bytes: 84 ns, 99 by way of try_get).
-  template <typename Elsewhere>
-  const void* get_any(uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
-    const InlineLine* line = group.slot(channel);
-    uint64_t flag = 0;
-    uint32_t polls = 0;
-    const auto ready = [&] {
-      flag = line->flag.load(std::memory_order_acquire);
-      return group.is_here(flag) || (++polls % kPollsHere == 0 && elsewhere());
-    };
-    if (!until(i, ready)) return nullptr;
-    if (flag != group.flag_of(bytes)) [[unlikely]]
-      return kOtherLength;
-    group.ask_for_next(channel);
-    if (bytes <= kLinePayload) return line->payload;
-    for (char* to = static_cast<char*>(room);; to += kLinePayload, bytes -= kLinePayload) {
-      std::memcpy(to, line->payload, bytes < kLinePayload ? bytes : kLinePayload);
-      if (bytes <= kLinePayload) return room;
-      ++line;
-      if (!until(i, [&] { return group.is_here(*line); })) return nullptr;
-    }
   }
 };
 
-struct Testing : Asking<Testing> {
+struct Testing {
   static constexpr bool kStops = true;
+  Group& group;
+
   template <typename Ready>
-  bool until(const uint32_t& peer, Ready ready) {
+  bool until(const uint32_t& peer, Ready ready) const {
     if (ready()) return true;
     group.awaited = peer;
     return false;
@@ -238,7 +116,7 @@ template <typename M, typename... Arguments>
 int run_to_end(Group& group, const Arguments&... arguments) {
   InlineRoom rooms[M::kRooms];
   M machine(rooms, arguments...);
-  const bool done = machine.step(Waiting{{group}});  // inlined: nothing else calls it
+  const bool done = machine.step(Waiting{group});  // inlined: nothing else calls it
   return outcome(group, done, machine.error);
 }
 

@@ -102,18 +102,18 @@ struct ExchangeAny : Machine {
         ++group.episode;
         prepare(group);
         if (is_short(group)) {
-          SMELT_AWAIT(how.put(group.desk().up, room, short_bytes(group)));
+          SMELT_AWAIT(group.put(how, group.desk().up, room, short_bytes(group)));
         } else {
-          SMELT_AWAIT(how.put(group.desk().up, room, heading_bytes(group, group.n - 1), kHeadsLong));
+          SMELT_AWAIT(group.put(how, group.desk().up, room, heading_bytes(group, group.n - 1), kHeadsLong));
         }
         // 2.
         for (t = 0; t < group.n - 1; ++t) {
-          SMELT_AWAIT(how.is_here(sender(group), up_of(group)));
+          SMELT_AWAIT(group.is_here(how, sender(group), up_of(group)));
           hear(group);
         }
         group.finish_together();
         if (longest_stream) {
-          SMELT_AWAIT(how.shelves_agreed());
+          SMELT_AWAIT(group.shelves_agreed(how));
           if (!group.shelves) {
             error = -ENOTSUP;
             return true;
@@ -128,7 +128,7 @@ struct ExchangeAny : Machine {
         if (!longest_stream) return true;
         // 4.
         if (may_copy_once(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
-          SMELT_AWAIT(how.single_copy_agreed());
+          SMELT_AWAIT(group.single_copy_agreed(how));
         }
         trial.begin(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message);
         if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_ALLTOALLV, longest_message)) {
@@ -139,7 +139,7 @@ struct ExchangeAny : Machine {
           }
           // Nobody may go on before all have read.
           group.finish_now();
-          SMELT_AWAIT(how.all_finished(group, group.episode));
+          SMELT_AWAIT(group.all_finished(how, group.episode));
           SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
           return true;
         }
@@ -147,12 +147,12 @@ struct ExchangeAny : Machine {
           piece = group.pieces++;
           begin = k * group.piece_bytes, end = begin + group.piece_bytes;
           if (begin < stream_bytes(group)) {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
             put(group);
           }
           for (t = 0; t < group.n - 1; ++t) {
             if (!has_for_us(group)) continue;
-            SMELT_AWAIT(how.filled(sender(group), &Desk::filled_up, piece));
+            SMELT_AWAIT(group.filled(how, sender(group), &Desk::filled_up, piece));
             get(group);
           }
           group.consume(piece);
@@ -250,8 +250,8 @@ struct ExchangeAny : Machine {
   template <typename How>
   bool get_short(How how) {
     Group& group = how.group;
-    const auto* const entries =
-        static_cast<const ShortEntry*>(how.get(sender(group), up_of(group), group.what_is_here(up_of(group)), room));
+    const auto* const entries = static_cast<const ShortEntry*>(
+        group.get(how, sender(group), up_of(group), group.what_is_here(up_of(group)), room));
     if (!entries) return false;
     Incoming& incoming = from(group);
     const size_t bytes = expected_of(group, incoming, size_t{entries[t + 1]} - entries[t]);

@@ -176,7 +176,7 @@ struct InlineOperands {
     if (i == how.group.me) return own;
     // If two have operands of different lengths, one may take the line that they share (allreduce.cc).
     const auto in_pair = [&] { return how.group.n == 2 && how.group.is_here(how.group.pair_line().half[i].flag); };
-    const void* const operand = how.get(i, how.group.desks[i].up, bytes, place[turn].bytes, in_pair);
+    const void* const operand = how.group.get(how, i, how.group.desks[i].up, bytes, place[turn].bytes, in_pair);
     if (operand) turn = !turn;
     return operand;
   }
@@ -221,7 +221,7 @@ struct ReduceInline : Machine {
       case 0:
         own = packed_view(in, 0, bytes, packed);
         if (group.me != root) {
-          SMELT_AWAIT(how.put(group.desk().up, own, bytes));
+          SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
         } else {
           SMELT_AWAIT(all.step(how, own, result, elements, fold));
           have = true;
@@ -255,7 +255,7 @@ struct ReduceBlocks : Machine {
       case 0:
         own = packed_view(in, 0, bytes, packed);
         if (group.me != root && head_of_block(mine, root) != group.me) {
-          SMELT_AWAIT(how.put(group.desk().up, own, bytes));
+          SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
           return true;
         }
         // The blocks from the right; the head of each has left its partial result in its slot.
@@ -268,7 +268,7 @@ struct ReduceBlocks : Machine {
             SMELT_AWAIT((chain.right = operand(head_of_block(block, root))) != nullptr);
           }
           if (!have) {
-            SMELT_AWAIT(how.put(group.desk().up, chain.right, bytes));
+            SMELT_AWAIT(group.put(how, group.desk().up, chain.right, bytes));
             return true;
           }
           if (block == (group.n - 1) / kBlockSize)
@@ -304,13 +304,13 @@ struct ReduceTreeInline : Machine {
         have = route.parent == kNobody;
         partial = packed_view(in, 0, bytes, packed);
         for (; k < route.count; ++k) {
-          SMELT_AWAIT((operand = how.get(route.children[k], group.desks[route.children[k]].up, bytes, room)) !=
+          SMELT_AWAIT((operand = group.get(how, route.children[k], group.desks[route.children[k]].up, bytes, room)) !=
                       nullptr);
           combiner.combine(operand, partial, have ? result : total, have ? result : total);
           partial = have ? result : total;
         }
         if (!have) {
-          SMELT_AWAIT(how.put(group.desk().up, partial, bytes));
+          SMELT_AWAIT(group.put(how, group.desk().up, partial, bytes));
         }
     }
     return true;

@@ -61,14 +61,14 @@ struct GathervSide : Machine {
   template <typename How>
   bool begin(How how) {
     Group& group = how.group;
-    if (!how.shelves_agreed()) return false;
+    if (!group.shelves_agreed(how)) return false;
     if (!group.shelves) {
       error = -ENOTSUP;
       return true;
     }
     reads = group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit;
     if (reads) {
-      if (!how.single_copy_agreed()) return false;
+      if (!group.single_copy_agreed(how)) return false;
       reads = group.single_copy();
     }
     ++group.episode;
@@ -88,18 +88,19 @@ struct GathervSender : GathervSide {
         SMELT_AWAIT(begin(how));
         if (error) return true;
         if (job().bytes <= kInlineBytes) {
-          SMELT_AWAIT(how.put(group.desk().up, job().bytes > 0 ? job().own.base : room, job().bytes));
+          SMELT_AWAIT(group.put(how, group.desk().up, job().bytes > 0 ? job().own.base : room, job().bytes));
         } else {
           heading = {job().bytes, address(job().own)};
           if (reads && job().bytes <= sent_ahead(group)) {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
             copy_piece(group.up_piece(group.me, piece), job().own.base, job().bytes);
             heading.address = kAhead;
           }
-          SMELT_AWAIT(how.put_special(group.desk().up, heading, kHeadsLong));  // releases the piece, too
+          SMELT_AWAIT(
+              group.put(how, group.desk().up, &heading, sizeof heading, kHeadsLong));  // releases the piece, too
         }
         if (!reads) {
-          SMELT_AWAIT(how.is_here(job().root, group.desks[job().root].down));
+          SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
           std::memcpy(&job().row.most, group.payload(group.desks[job().root].down), sizeof job().row.most);
           SMELT_AWAIT(shelf.step(how));
         } else if (job().bytes > kInlineBytes && heading.address != kAhead) {
@@ -129,7 +130,7 @@ struct GathervRoot : GathervSide {
         job().keep_own(Towards::kRoot);
         for (; k < group.n; ++k) {
           i = neighbour(group, k);
-          SMELT_AWAIT(how.is_here(i, group.desks[i].up));
+          SMELT_AWAIT(group.is_here(how, i, group.desks[i].up));
           heading.bytes = group.what_is_here(group.desks[i].up);
           if (heading.bytes == kHeadsLong) {
             std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
@@ -137,13 +138,13 @@ struct GathervRoot : GathervSide {
             awaited |= reads && heading.address != kAhead;
             if (expected() && reads) take(group);
           } else {
-            SMELT_AWAIT((from = how.get(i, group.desks[i].up, heading.bytes, room)) != nullptr);
+            SMELT_AWAIT((from = group.get(how, i, group.desks[i].up, heading.bytes, room)) != nullptr);
             if (expected()) copy_inline(job().block(i), from, heading.bytes);
           }
         }
         group.finish_together();  // every participant has been heard, so each has finished everything before
         if (!reads) {
-          SMELT_AWAIT(how.put_special(group.desk().down, job().row.most, sizeof job().row.most));
+          SMELT_AWAIT(group.put(how, group.desk().down, &job().row.most, sizeof job().row.most));
           SMELT_AWAIT(shelf.step(how));
         } else {
           group.consume(piece);

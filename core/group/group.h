@@ -106,9 +106,15 @@ struct Group : Rings {
 
   // Each: has it been agreed on, one way or the other? `behind` is a participant that has not answered. The outcome is
   // in `shelves` and single_copy().
-  bool shelves_agreed() { return shelf_agreement >= Agreement::kGranted || agree_on_shelves(); }
+  template <typename How>
+  bool shelves_agreed(How how) {
+    return how.until(behind, [this] { return shelf_agreement >= Agreement::kGranted || agree_on_shelves(); });
+  }
   bool agree_on_shelves();
-  bool single_copy_agreed() { return copy_agreement >= Agreement::kGranted || agree_on_single_copy(); }
+  template <typename How>
+  bool single_copy_agreed(How how) {
+    return how.until(behind, [this] { return copy_agreement >= Agreement::kGranted || agree_on_single_copy(); });
+  }
   bool agree_on_single_copy();
   bool single_copy() const { return copy_agreement == Agreement::kGranted; }
 
@@ -118,6 +124,15 @@ struct Group : Rings {
     return routes[root];
   }
   void find_route(uint32_t root);
+  // Puts a message to all who hear it from us: by both lines of a root that has two.
+  template <typename How>
+  bool put_lines(How how, const Route& route, const void* from, size_t bytes, uint64_t what) {
+    if (!slots_free(how)) return false;
+    if (route.two_lines) [[unlikely]]
+      write(desk().up, from, bytes, what);
+    write(desk().down, from, bytes, what);
+    return true;
+  }
   // The tree along which this operation goes to `root`; nullptr: it keeps the fixed order.
   const ReduceRoute* tree_for(const smelt_fold& fold, uint32_t root) {
     if (!(fold.flags & plan.free_folds)) return nullptr;

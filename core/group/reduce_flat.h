@@ -27,7 +27,7 @@ struct ReduceFlat : Machine {
     char* const scratch = group.scratch;
     const auto operand = [&](uint32_t i) __attribute__((always_inline))->const void* {
       if (i == group.me) return own;
-      return how.filled(i, &Desk::filled_up, piece) ? group.up_piece(i, piece) : nullptr;
+      return group.filled(how, i, &Desk::filled_up, piece) ? group.up_piece(i, piece) : nullptr;
     };
     const auto combined = [&]() __attribute__((always_inline)) {
       Combiner combiner(job.fold, count, scratch + kPieceBytes, scratch + 2 * kPieceBytes);
@@ -39,7 +39,7 @@ struct ReduceFlat : Machine {
           piece = group.pieces++;
           count = pieces.in(k, job.elements), offset = k * pieces.elements * width, length = count * width;
           if (puts) {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
             pack<copy_piece>(job.in, offset, length, group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
             own = job.in.base ? static_cast<const char*>(job.in.base) + offset : group.up_piece(group.me, piece);

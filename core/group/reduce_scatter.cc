@@ -77,13 +77,13 @@ struct ReduceScatterInline : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        SMELT_AWAIT(how.put(group.desk().up, job.in, job.bytes()));
+        SMELT_AWAIT(group.put(how, group.desk().up, job.in, job.bytes()));
         if (count > 0) {
           SMELT_AWAIT(combine(how));
         } else {
           // Nothing to combine; but the end of this method is that everybody has heard everybody.
           for (; i < group.n; ++i) {
-            SMELT_AWAIT(i == group.me || how.is_here(i, group.desks[i].up));
+            SMELT_AWAIT(i == group.me || group.is_here(how, i, group.desks[i].up));
           }
         }
         group.finish_together();
@@ -97,8 +97,9 @@ struct ReduceScatterInline : Machine {
     Group& group = how.group;
     // The last participant's may be a block of combinations by itself, and is then kept while the next block is read.
     const auto operand = [&](uint32_t i) -> const void* {
-      const void* const from = i + 1 == group.n && i != group.me ? how.get(i, group.desks[i].up, job.bytes(), last_room)
-                                                                 : operands.get(how, i, job.in, job.bytes());
+      const void* const from = i + 1 == group.n && i != group.me
+                                   ? group.get(how, i, group.desks[i].up, job.bytes(), last_room)
+                                   : operands.get(how, i, job.in, job.bytes());
       return from ? static_cast<const char*>(from) + offset : nullptr;
     };
     return Combiner(job.fold, count, block_room, total_room).all(whole, group.n, operand, job.out);
@@ -190,7 +191,7 @@ struct ReduceScatterShelf : Machine {
   template <typename How>
   bool put(How how, uint64_t k) {
     Group& group = how.group;
-    if (!how.piece_free(first + k)) return false;
+    if (!group.piece_free(how, first + k)) return false;
     const size_t width = job.fold.element_bytes;
     char* const to = group.up_piece(group.me, first + k);
     const char* from = job.in;
@@ -214,7 +215,8 @@ struct ReduceScatterShelf : Machine {
     const size_t width = job.fold.element_bytes;
     const auto operand = [&](uint32_t i) -> const void* {
       if (i == group.me) return job.in + (own_begin + own.begin) * width;
-      return how.filled(i, &Desk::filled_up, first + k) ? group.up_piece(i, first + k) + own.at * width : nullptr;
+      return group.filled(how, i, &Desk::filled_up, first + k) ? group.up_piece(i, first + k) + own.at * width
+                                                               : nullptr;
     };
     return Combiner(job.fold, own.count(), group.scratch, group.scratch + kPieceBytes)
         .all(whole, group.n, operand, job.out + own.begin * width);

@@ -75,7 +75,7 @@ struct ReduceSliced : Machine {
     // 3.1 and 11.7 us the other way round, 2.5 and 6.7 so).
     bool is_own_slice_there() const { return job.out.base && gets(); }
 
-    [[gnu::always_inline]] bool is_free(uint64_t k) const { return How(how).piece_free(self.first + k); }
+    [[gnu::always_inline]] bool is_free(uint64_t k) const { return how.group.piece_free(how, self.first + k); }
 
     [[gnu::always_inline]] void put(uint64_t k) const {
       Group& group = how.group;
@@ -94,7 +94,7 @@ struct ReduceSliced : Machine {
     }
 
     [[gnu::always_inline]] bool has_put(uint32_t i, uint64_t k) const {
-      return i == how.group.me || How(how).filled(i, &Desk::filled_up, self.first + k);
+      return i == how.group.me || how.group.filled(how, i, &Desk::filled_up, self.first + k);
     }
 
     [[gnu::always_inline]] bool combine(uint64_t k) const {
@@ -125,7 +125,7 @@ struct ReduceSliced : Machine {
     [[gnu::always_inline]] bool all_combined(uint64_t k) const {
       if (!gets()) return true;
       for (; self.r < how.group.n; ++self.r)
-        if (self.r != how.group.me && !How(how).filled(self.r, &Desk::filled_down, self.first + k)) return false;
+        if (self.r != how.group.me && !how.group.filled(how, self.r, &Desk::filled_down, self.first + k)) return false;
       return true;
     }
 

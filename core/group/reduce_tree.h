@@ -35,7 +35,7 @@ struct ReduceTree : Machine {
           if (root) {
             to = job.out.base ? static_cast<char*>(job.out.base) + offset : group.scratch + kPieceBytes;
           } else {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
           }
           partial = to;
           if (route.count == 0)
@@ -43,7 +43,7 @@ struct ReduceTree : Machine {
           else
             partial = packed_view(job.in, offset, length, group.scratch);
           for (c = 0; c < route.count; ++c) {
-            SMELT_AWAIT(how.filled(route.children[c], &Desk::filled_up, piece));
+            SMELT_AWAIT(group.filled(how, route.children[c], &Desk::filled_up, piece));
             Combiner(job.fold, count, nullptr, nullptr)
                 .combine(group.up_piece(route.children[c], piece), partial, to, to);
             partial = to;

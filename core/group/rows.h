@@ -126,7 +126,7 @@ struct CollectInline : Machine {
         ++group.episode;
         if (job.sends(group.me)) {
           own = packed_view(job.own, 0, job.length(group, group.me), room);
-          SMELT_AWAIT(how.put(group.desk().up, own, job.length(group, group.me)));
+          SMELT_AWAIT(group.put(how, group.desk().up, own, job.length(group, group.me)));
         }
         if (job.collects(group.me)) {
           keep_own(group);
@@ -150,7 +150,7 @@ struct CollectInline : Machine {
   template <typename How>
   [[gnu::always_inline]] bool get(How how, uint32_t i) {
     char* const to = job.block(i);
-    const void* const from = how.get(i, how.group.desks[i].up, job.length(how.group, i), to);
+    const void* const from = how.group.get(how, i, how.group.desks[i].up, job.length(how.group, i), to);
     if (!from) return false;
     if (from != to) copy_inline(to, from, job.length(how.group, i));
     return true;
@@ -176,7 +176,7 @@ struct CollectShelf : Machine {
           piece = group.pieces++;
           offset = number * group.piece_bytes;
           if (job.sends(group.me) && part(group, group.me) > 0) {
-            SMELT_AWAIT(how.piece_free(piece));
+            SMELT_AWAIT(group.piece_free(how, piece));
             pack<copy_piece>(job.own, offset, part(group, group.me), group.up_piece(group.me, piece));
             group.fill(&Desk::filled_up, piece);
             // Our own part is not taken from the shelf: others read there at the same time, and its lines may have left
@@ -190,7 +190,7 @@ struct CollectShelf : Machine {
             for (k = 1; k < group.n; ++k) {
               i = neighbour(group, k);
               if (part(group, i) == 0) continue;
-              SMELT_AWAIT(how.filled(i, &Desk::filled_up, piece));
+              SMELT_AWAIT(group.filled(how, i, &Desk::filled_up, piece));
               if (job.takes(group, i)) copy_piece(job.block(i) + offset, group.up_piece(i, piece), part(group, i));
             }
           }
@@ -230,7 +230,7 @@ struct DistributeShelf : Machine {
         if (group.me == cut.job.root) {
           for (; number < cut.pieces; ++number) {
             if (!cut.has(group, number)) continue;
-            SMELT_AWAIT(how.piece_free(first + number));
+            SMELT_AWAIT(group.piece_free(how, first + number));
             group.fill(&Desk::filled_down, first + number,
                        cut.put(group, number, group.down_piece(group.me, first + number)));
           }
@@ -239,7 +239,7 @@ struct DistributeShelf : Machine {
           number = cut.begin;
           if (number > 0) group.consume(first + number - 1);
           for (; number < cut.end; ++number) {
-            SMELT_AWAIT(how.filled(cut.job.root, &Desk::filled_down, first + number));
+            SMELT_AWAIT(group.filled(how, cut.job.root, &Desk::filled_down, first + number));
             if (!cut.take(group, number, group.down_piece(cut.job.root, first + number),
                           group.message_of(cut.job.root, &Desk::filled_down, first + number)))
               error = -EMSGSIZE;

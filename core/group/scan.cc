@@ -64,10 +64,10 @@ struct ScanInline : Machine {
         ++group.episode;
         own = packed_view(job.in, 0, job.bytes(), packed);
         if (group.me + 1 < group.n) {
-          SMELT_AWAIT(how.put(group.desk().up, own, job.bytes()));
+          SMELT_AWAIT(group.put(how, group.desk().up, own, job.bytes()));
         }
         for (; i < group.me; ++i) {
-          SMELT_AWAIT((operand = how.get(i, group.desks[i].up, job.bytes(), room_of_operand())) != nullptr);
+          SMELT_AWAIT((operand = group.get(how, i, group.desks[i].up, job.bytes(), room_of_operand())) != nullptr);
           combine(operand, job.takes_own() ? group.me + 1 : group.me);
         }
         if (job.takes_own()) combine(own, group.me + 1);
@@ -120,7 +120,7 @@ struct ScanSingle : Machine {
           unpack(job.out, 0, job.bytes(), job.in.base);
         // The first one may not go on before the other has read.
         group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+        SMELT_AWAIT(group.all_finished(how, group.episode));
     }
     return true;
   }
@@ -165,13 +165,13 @@ struct ScanLong : Machine {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
+        SMELT_AWAIT(group.shelves_agreed(how));
         if (!group.shelves) {
           error = -ENOTSUP;
           return true;
         }
         if (group.n == 2 && may_copy_once(group, job.collective(), job.bytes())) {
-          SMELT_AWAIT(how.single_copy_agreed());
+          SMELT_AWAIT(group.single_copy_agreed(how));
         }
         trial.begin(group, job.collective(), job.bytes());
         if (group.n == 2 && group.single_copy() && is_for_single_copy(group, job.collective(), job.bytes())) {
@@ -190,7 +190,7 @@ struct ScanLong : Machine {
             SMELT_AWAIT(place_free(how));
           }
           if (group.me > 0) {
-            SMELT_AWAIT(how.filled(group.me - 1, &Desk::filled_up, piece));
+            SMELT_AWAIT(group.filled(how, group.me - 1, &Desk::filled_up, piece));
           }
           pass_on(group);
           group.consume(piece);
@@ -205,8 +205,8 @@ struct ScanLong : Machine {
 
   template <typename How>
   bool place_free(How how) {
-    const Group& group = how.group;
-    if (k < kPieceRing) return how.piece_free(piece);
+    Group& group = how.group;
+    if (k < kPieceRing) return group.piece_free(how, piece);
     return how.until(group.me + 1, [&] { return group.has_consumed(group.me + 1, piece - kPieceRing + 1); });
   }
 

@@ -50,10 +50,11 @@ struct ScatterInline : Machine {
         ++group.episode;
         if (group.me == job.root) {
           copy_part(group, job, 0, group.operand_bytes, room);
-          SMELT_AWAIT(how.put(group.desk().down, room, group.operand_bytes));
+          SMELT_AWAIT(group.put(how, group.desk().down, room, group.operand_bytes));
           job.keep_own(Towards::kOthers);
         } else {
-          SMELT_AWAIT((from = how.get(job.root, group.desks[job.root].down, group.operand_bytes, room)) != nullptr);
+          SMELT_AWAIT((from = group.get(how, job.root, group.desks[job.root].down, group.operand_bytes, room)) !=
+                      nullptr);
           unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + place_of(group, job, group.me));
           // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;

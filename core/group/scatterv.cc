@@ -106,7 +106,7 @@ struct ScattervSide : Machine {
   const Scattering& job() const { return shelf.cut.job; }
   template <typename How>
   bool begin(How how) {
-    if (!how.shelves_agreed()) return false;
+    if (!how.group.shelves_agreed(how)) return false;
     if (how.group.shelves)
       ++how.group.episode;
     else
@@ -126,13 +126,13 @@ struct ScattervLong : Machine {
     switch (resume_at(how)) {
       case 0:
         if (side.reads(group)) {
-          SMELT_AWAIT(how.single_copy_agreed());
+          SMELT_AWAIT(group.single_copy_agreed(how));
         }
         trial.begin(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest);
         if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest)) {
           SMELT_AWAIT(read());
           group.finish_now();
-          SMELT_AWAIT(group.me != side.job().root || how.all_finished(group, group.episode));
+          SMELT_AWAIT(group.me != side.job().root || group.all_finished(how, group.episode));
           SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
           return true;
         }
@@ -163,10 +163,10 @@ struct ScattervRoot : ScattervSide {
         is_long = heading.longest * (group.n - 1) > kInlineBytes;
         if (is_long) {
           write_heading(group);
-          SMELT_AWAIT(how.put(group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
+          SMELT_AWAIT(group.put(how, group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
         } else {
           from = group.n == 2 && heading.longest > 0 ? job().block(1 - job().root) : put_together(group);
-          SMELT_AWAIT(how.put(group.desk().down, from, heading.longest * (group.n - 1)));
+          SMELT_AWAIT(group.put(how, group.desk().down, from, heading.longest * (group.n - 1)));
           job().keep_own(Towards::kOthers);
           group.finish();
           return true;
@@ -209,13 +209,13 @@ struct ScattervReceiver : ScattervSide {
       case 0:
         SMELT_AWAIT(begin(how));
         if (error) return true;
-        SMELT_AWAIT(how.is_here(job().root, group.desks[job().root].down));
+        SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
         hear(group);
         // If there are two participants, the one that hears the other knows that it has finished everything before.
         if (group.n == 2) group.finish_together();
         if (!is_long) {
-          SMELT_AWAIT((from = how.get(job().root, group.desks[job().root].down, heading.longest * (group.n - 1),
-                                      room)) != nullptr);
+          SMELT_AWAIT((from = group.get(how, job().root, group.desks[job().root].down, heading.longest * (group.n - 1),
+                                        room)) != nullptr);
           unpack(job().own, 0, std::min<size_t>(job().bytes, heading.longest),
                  static_cast<const char*>(from) + (turn_of(group, job().root, group.me) - 1) * heading.longest);
           if (job().bytes > heading.longest) error = -EMSGSIZE;

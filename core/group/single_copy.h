@@ -85,7 +85,7 @@ struct Trial : Machine {
           return true;
         }
         tell(group);
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+        SMELT_AWAIT(group.all_finished(how, group.episode));
         compare(group, ran);
     }
     return true;
@@ -108,14 +108,14 @@ struct BeginLong : Machine {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(how.shelves_agreed());
+        SMELT_AWAIT(group.shelves_agreed(how));
         if (!group.shelves) {
           error = -ENOTSUP;
           done = true;
           return true;
         }
         if (may_copy_once(group, which, bytes)) {
-          SMELT_AWAIT(how.single_copy_agreed());
+          SMELT_AWAIT(group.single_copy_agreed(how));
         }
         trial.begin(group, which, bytes);
         if (group.single_copy() && is_for_single_copy(group, which, bytes)) {
@@ -156,7 +156,9 @@ struct ExchangeNotices : Machine {
   // all[me] is ours.
   template <typename How>
   bool tell(How how) {
-    return told = told || known == how.group.me || how.put_special(how.group.desk().up, all[how.group.me], kAddresses);
+    Group& group = how.group;
+    return told =
+               told || known == group.me || group.put(how, group.desk().up, &all[group.me], sizeof(Notice), kAddresses);
   }
   template <typename How>
   bool step(How how) {
@@ -166,7 +168,7 @@ struct ExchangeNotices : Machine {
         SMELT_AWAIT(tell(how));
         for (; i < group.n; ++i) {
           if (i == group.me || i == known) continue;
-          SMELT_AWAIT(how.is_here(i, group.desks[i].up));
+          SMELT_AWAIT(group.is_here(how, i, group.desks[i].up));
           SMELT_AWAIT(group.what_is_here(group.desks[i].up) == kAddresses || group.give_up());
           std::memcpy(&all[i], group.payload(group.desks[i].up), sizeof(Notice));
         }
@@ -212,7 +214,7 @@ struct Single : Machine {
         if (!served) return true;
         Work::copy(group, job, notices.all, &error);
         group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+        SMELT_AWAIT(group.all_finished(how, group.episode));
     }
     return true;
   }
@@ -286,7 +288,7 @@ struct BroadcastSingle : Machine {
         copy(group, heading.bytes);
         // Nobody may go on before all have read and written what they had to.
         group.finish_now();
-        SMELT_AWAIT(how.all_finished(group, group.episode));
+        SMELT_AWAIT(group.all_finished(how, group.episode));
     }
     return true;
   }

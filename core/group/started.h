@@ -54,7 +54,7 @@ struct Starting {
   template <typename M>
   static bool step_of(Group& group, Pending& self) {
     M& machine = *std::launder(reinterpret_cast<M*>(self.machine));
-    if (!machine.step(Testing{{group}})) return false;
+    if (!machine.step(Testing{group})) return false;
     self.request->result = outcome(group, true, machine.error);
     return true;
   }

@@ -1,9 +1,10 @@
 // The rings of a group's memory (desk.h), as one participant sees them: putting into our own slots, getting from
 // others', and the flow control that says when a slot is free again.
 //
-// Nothing here waits. A question that cannot be served at once is answered "not yet" (false, nullptr). The waiter asks
-// it again, with the same arguments, and may ask for nothing else in between. The progress of such a question is kept
-// (`behind`, `lines`), so asking again costs a look at one line.
+// A question that cannot be served at once is put with a `how` (group/engine.h), which is the only thing that waits:
+// how.until(i, ready) is true when ready() holds, which participant i will bring about. If that is false, the answer is
+// "not yet" (false, nullptr), and the caller asks again, with the same arguments, and for nothing else in between. The
+// progress of such a question is kept (`behind`, `lines`), so asking again costs a look at one line.
 //
 // tests/model_check/ring.pml has the inline slots and their flow control.
 #pragma once
@@ -27,6 +28,9 @@ inline void copy_inline(void* to, const void* from, size_t bytes) {
 // For an answer: the message is here, but is not of the length that was asked for.
 inline constexpr char kOther = 0;
 inline constexpr const void* kOtherLength = &kOther;
+
+// Polls of a line between two looks elsewhere. Every turn of waiting has one (policy/thresholds.def, crowd_turn).
+inline constexpr uint32_t kPollsHere = 8;
 
 inline constexpr uint32_t kLengthBits = 48;  // of a broadcast's length: 256 TiB
 
@@ -71,21 +75,31 @@ struct Rings {
 
   // --- inline messages
 
-  // Are our slots of this episode free to be written? As far as we know they are not before everybody has finished
-  // `upto`.
-  bool slots_free(uint64_t* upto) const {
-    *upto = episode - kRing;
-    return episode <= kRing || settled >= *upto;
-  }
-
   // The first line of this episode's slot.
   const InlineLine* slot(const InlineSlot* channel) const { return channel[episode % kRing].line; }
 
   uint64_t flag_of(uint64_t what) const { return what << kEpisodeBits | episode; }
 
-  // The message of this episode to the readers of our channel; only when slots_free().
-  void put(InlineSlot* channel, const void* from, size_t bytes) { put(channel, from, bytes, bytes); }
-  void put(InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
+  // Are our slots of this episode free to be written? Not before everybody has finished the episode that had them last.
+  template <typename How>
+  bool slots_free(How how) {
+    const uint64_t upto = episode - kRing;
+    return episode <= kRing || settled >= upto || all_finished(how, upto);
+  }
+
+  // The message of this episode to the readers of our channel; `what`: its length or kind.
+  template <typename How>
+  bool put(How how, InlineSlot* channel, const void* from, size_t bytes) {
+    return put(how, channel, from, bytes, bytes);
+  }
+  template <typename How>
+  bool put(How how, InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
+    if (!slots_free(how)) return false;
+    write(channel, from, bytes, what);
+    return true;
+  }
+  // ... when the slots are free.
+  void write(InlineSlot* channel, const void* from, size_t bytes, uint64_t what) {
     const uint64_t flag = flag_of(what);
     const char* at = static_cast<const char*>(from);
     for (InlineLine* line = channel[episode % kRing].line;; ++line) {
@@ -101,6 +115,10 @@ struct Rings {
   bool is_here(uint64_t flag) const { return (flag ^ episode) << (64 - kEpisodeBits) == 0; }
   bool is_here(const std::atomic<uint64_t>& flag) const { return is_here(flag.load(std::memory_order_acquire)); }
   bool is_here(const InlineLine& line) const { return is_here(line.flag); }
+  template <typename How>
+  bool is_here(How how, uint32_t i, const InlineSlot* channel) {
+    return how.until(i, [&] { return is_here(*slot(channel)); });
+  }
   // Length or kind of this episode's message, which is here.
   uint64_t what_is_here(const InlineSlot* channel) const {
     // relaxed: the caller has acquired it.
@@ -113,16 +131,46 @@ struct Rings {
   // difference).
   void ask_for_next(const InlineSlot* channel) const { prefetch(channel[(episode + 1) % kRing].line); }
 
-  // The message of this episode in somebody's channel, of so many bytes: where it lies, or a copy in `room` when it
-  // takes several lines; nullptr: not yet; kOtherLength.
-  const void* try_get(const InlineSlot* channel, size_t bytes, void* room) {
-    const InlineLine* line = channel[episode % kRing].line;
-    const uint64_t flag = line->flag.load(std::memory_order_acquire);
-    if (!is_here(flag)) return nullptr;
+  // The message of this episode in participant i's channel, of so many bytes: where it lies, or a copy in `room` if it
+  // takes several lines. nullptr: not yet. kOtherLength: a message of another kind or length. That is also the answer
+  // if elsewhere() holds, because such a message may be in another place.
+  template <typename How, typename Elsewhere>
+  const void* get_any(How how, uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
+    const InlineLine* line = slot(channel);
+    uint64_t flag = 0;
+    uint32_t polls = 0;
+    const auto ready = [&] {
+      flag = line->flag.load(std::memory_order_acquire);
+      return is_here(flag) || ((How::kStops || ++polls % kPollsHere == 0) && elsewhere());
+    };
+    if (!how.until(i, ready)) return nullptr;
     if (flag != flag_of(bytes)) [[unlikely]]
       return kOtherLength;
     ask_for_next(channel);
-    return bytes <= kLinePayload ? line->payload : try_get_lines(line, bytes, static_cast<char*>(room));
+    if (bytes <= kLinePayload) return line->payload;
+    char* to = static_cast<char*>(room);
+    if constexpr (How::kStops)
+      return how.until(i, [&] { return try_get_lines(line, bytes, to) != nullptr; }) ? room : nullptr;
+    // Line after line: a waiter that stays until the last line is here has nothing to remember between two looks
+    // (measured, allreduce of 64 bytes: 84 ns, 99 by way of try_get_lines).
+    for (;; to += kLinePayload, bytes -= kLinePayload) {
+      std::memcpy(to, line->payload, bytes < kLinePayload ? bytes : kLinePayload);
+      if (bytes <= kLinePayload) return room;
+      ++line;
+      if (!how.until(i, [&] { return is_here(*line); })) return nullptr;
+    }
+  }
+  // The same of a length that all know. A message of another length is noted.
+  template <typename How, typename Elsewhere>
+  const void* get(How how, uint32_t i, const InlineSlot* channel, size_t bytes, void* room, Elsewhere elsewhere) {
+    const void* const at = get_any(how, i, channel, bytes, room, elsewhere);
+    if (at == kOtherLength) [[unlikely]]
+      return get_differing(channel, bytes, room);
+    return at;
+  }
+  template <typename How>
+  const void* get(How how, uint32_t i, const InlineSlot* channel, size_t bytes, void* room) {
+    return get(how, i, channel, bytes, room, [] { return false; });
   }
   const void* try_get_lines(const InlineLine* line, size_t bytes, char* room);
   // A message of another length than everybody's should be: noted (lengths_differ), and as many bytes of nothing in
@@ -145,26 +193,43 @@ struct Rings {
   bool has_finished(uint32_t i, uint64_t upto) const {
     return desks[i].status.finished.load(std::memory_order_acquire) >= upto;
   }
-  // Everybody has been found to have: how far in all?
-  void note_finished();
+  // Has everybody? Apart, as all_consumed(), so that the usual call pays for no register that only these need.
+  template <typename How>
+  [[gnu::noinline]] bool all_finished(How how, uint64_t upto) {
+    if (!everybody(how, [&](uint32_t i) { return has_finished(i, upto); })) return false;
+    note_finished();
+    return true;
+  }
 
   // --- pieces of long messages
 
-  // Are our slots for this piece free? As far as we know they are not before everybody has consumed `upto`.
-  bool piece_free(uint64_t piece, uint64_t* upto) const {
-    *upto = piece - kPieceRing + 1;
-    return piece < kPieceRing || drained >= *upto;
+  // Is our slot for this piece free? Not before everybody has consumed the piece that had it last.
+  template <typename How>
+  bool piece_free(How how, uint64_t piece) {
+    const uint64_t upto = piece - kPieceRing + 1;
+    return piece < kPieceRing || drained >= upto || all_consumed(how, upto);
   }
   bool has_consumed(uint32_t i, uint64_t upto) const {
     return desks[i].consumed.value.load(std::memory_order_acquire) >= upto;
   }
-  void note_consumed();
+  template <typename How>
+  [[gnu::noinline]] bool all_consumed(How how, uint64_t upto) {
+    if (!everybody(how, [&](uint32_t i) { return has_consumed(i, upto); })) return false;
+    note_consumed();
+    return true;
+  }
   // Everybody is known to have done with so many pieces.
   void note_drained(uint64_t upto) {
     if (upto > drained) drained = upto;
   }
   bool filled(uint32_t i, Filled Desk::*channel, uint64_t piece) const {
     return (desks[i].*channel).value.load(std::memory_order_acquire) > piece;
+  }
+  // Is it, and of a message as long as ours, if all must have the same?
+  template <typename How>
+  bool filled(How how, uint32_t i, Filled Desk::*channel, uint64_t piece) {
+    if (!how.until(i, [&] { return filled(i, channel, piece); })) return false;
+    return operand_bytes == 0 || message_of(i, channel, piece) == operand_bytes || how.group.give_up();
   }
   // The message of the piece, which is there. relaxed: the caller has acquired it with the piece.
   uint64_t message_of(uint32_t i, Filled Desk::*channel, uint64_t piece) const {
@@ -196,6 +261,19 @@ struct Rings {
   }
   // Have all cast their vote? If so, *all says whether all said yes.
   bool all_cast(Question question, bool* all);
+
+ private:
+  // One after the other: a waiter polls one line.
+  template <typename How, typename Has>
+  bool everybody(How how, Has has) {
+    for (; behind < n; ++behind)
+      if (behind != me && !how.until(behind, [&] { return has(behind); })) return false;
+    behind = 0;
+    return true;
+  }
+  // Everybody has been found to have: how far in all?
+  void note_finished();
+  void note_consumed();
 };
 
 }  // namespace smelt
