@@ -56,43 +56,34 @@ uint64_t all_lengths(const Group& group, const smelt_place* blocks) {
   return number | uint64_t{1} << 63;
 }
 
-[[gnu::noinline]] int run_allgather(Group& group, const smelt_data& in, void* out, size_t bytes) {
-  return allgather<SMELT_COLLECTIVE_ALLGATHER>(Running(group, bytes), in, EqualRow{static_cast<char*>(out), bytes});
-}
-
-struct AllgatherCall {
+struct AllgatherCall : AnyCall {
   const smelt_data* in;
   void* out;
   size_t bytes;
 
   int check(const smelt_group* group) const { return !group || !in || (!out && bytes > 0) ? -EINVAL : 0; }
   bool is_nothing(const Group&) const { return bytes == 0; }
+  uint64_t operand_bytes(const Group&) const { return bytes; }
   int alone() const { return copy_through(*in, at(out), bytes); }
-  int run(Group& group) const { return run_allgather(group, *in, out, bytes); }
-  int start(Group& group, Pending& place) const {
-    place.in = *in;
-    return allgather<SMELT_COLLECTIVE_ALLGATHER>(Starting{group, place, bytes}, place.in,
-                                                 EqualRow{static_cast<char*>(out), bytes});
+  template <typename Way>
+  int run(Way way) const {
+    return allgather<SMELT_COLLECTIVE_ALLGATHER>(way, way.in(*in), EqualRow{static_cast<char*>(out), bytes});
   }
 };
 
 // All must give the same list of lengths.
-struct AllgathervCall {
+struct AllgathervCall : AnyCall {
   const smelt_data* in;
   void* out;
   const smelt_place* blocks;
 
   int check(const smelt_group* group) const { return !group || !in || !out || !blocks ? -EINVAL : 0; }
   bool is_nothing(const Group& group) const { return sum_of(group, blocks) == 0; }
+  uint64_t operand_bytes(const Group& group) const { return all_lengths(group, blocks); }
   int alone() const { return copy_through(*in, at(static_cast<char*>(out) + blocks->offset), blocks->bytes); }
-  int run(Group& group) const {
-    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Running(group, all_lengths(group, blocks)), *in,
-                                                  row_of(group, out, blocks));
-  }
-  int start(Group& group, Pending& place) const {
-    place.in = *in;
-    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(Starting{group, place, all_lengths(group, blocks)}, place.in,
-                                                  row_of(group, out, blocks));
+  template <typename Way>
+  int run(Way way) const {
+    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(way, way.in(*in), row_of(way.group, out, blocks));
   }
 };
 
@@ -107,19 +98,6 @@ void allgatherv_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes) {
-  return blocking(group, AllgatherCall{in, out, bytes});
-}
-int smelt_group_start_allgather(smelt_group* group, const smelt_data* in, void* out, size_t bytes,
-                                smelt_request* request) {
-  return started(group, request, AllgatherCall{in, out, bytes});
-}
-int smelt_group_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks) {
-  return blocking(group, AllgathervCall{in, out, blocks});
-}
-int smelt_group_start_allgatherv(smelt_group* group, const smelt_data* in, void* out, const smelt_place* blocks,
-                                 smelt_request* request) {
-  return started(group, request, AllgathervCall{in, out, blocks});
-}
+SMELT_GROUP_CALLS(allgather, (AllgatherCall{{}, in, out, bytes}), const smelt_data* in, void* out, size_t bytes)
+SMELT_GROUP_CALLS(allgatherv, (AllgathervCall{{}, in, out, blocks}), const smelt_data* in, void* out,
+                  const smelt_place* blocks)

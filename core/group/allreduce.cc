@@ -131,16 +131,10 @@ int allreduce(Way way, const Reduction& job) {
   return way.template run<AllreduceBlocks<ReduceBlocks>>(job);
 }
 
-[[gnu::noinline]] int run_allreduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
-                                    const smelt_fold& fold) {
-  return allreduce(Running(group, elements * fold.element_bytes), {in, out, elements, fold, kEverybody});
-}
-
 struct AllreduceCall : FoldForAll {
-  int run(Group& group) const { return run_allreduce(group, *in, *out, elements, *fold); }
-  int start(Group& group, Pending& place) const {
-    place.in = *in, place.out = *out, place.fold = *fold;
-    return allreduce(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, kEverybody});
+  template <typename Way>
+  int run(Way way) const {
+    return allreduce(way, {way.in(*in), way.out(*out), elements, way.by(*fold), kEverybody});
   }
 };
 
@@ -159,13 +153,5 @@ void allreduce_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                          const smelt_fold* fold) {
-  return blocking(group, AllreduceCall{{in, out, elements, fold}});
-}
-int smelt_group_start_allreduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                                const smelt_fold* fold, smelt_request* request) {
-  return started(group, request, AllreduceCall{{in, out, elements, fold}});
-}
+SMELT_GROUP_CALLS(allreduce, (AllreduceCall{{{}, in, out, elements, fold}}), const smelt_data* in,
+                  const smelt_data* out, size_t elements, const smelt_fold* fold)

@@ -181,11 +181,7 @@ int alltoall(Way way, const Rows& job) {
   return way.template run<AlltoallLong>(way.group, job);
 }
 
-[[gnu::noinline]] int run_alltoall(Group& group, const Rows& job) {
-  return alltoall(Running(group, job.stream_bytes(group)), job);
-}
-
-struct AlltoallCall {
+struct AlltoallCall : AnyCall {
   const void* in;
   void* out;
   size_t bytes;
@@ -193,10 +189,11 @@ struct AlltoallCall {
   Rows rows() const { return {static_cast<const char*>(in), static_cast<char*>(out), bytes}; }
   int check(const smelt_group* group) const { return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0; }
   bool is_nothing(const Group&) const { return bytes == 0; }
+  uint64_t operand_bytes(const Group& group) const { return rows().stream_bytes(group); }
   int alone() const { return rows().keep_own(0), 0; }
-  int run(Group& group) const { return run_alltoall(group, rows()); }
-  int start(Group& group, Pending& place) const {
-    return alltoall(Starting{group, place, rows().stream_bytes(group)}, rows());
+  template <typename Way>
+  int run(Way way) const {
+    return alltoall(way, rows());
   }
 };
 
@@ -209,11 +206,4 @@ void alltoall_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_alltoall(smelt_group* group, const void* in, void* out, size_t bytes) {
-  return blocking(group, AlltoallCall{in, out, bytes});
-}
-int smelt_group_start_alltoall(smelt_group* group, const void* in, void* out, size_t bytes, smelt_request* request) {
-  return started(group, request, AlltoallCall{in, out, bytes});
-}
+SMELT_GROUP_CALLS(alltoall, (AlltoallCall{{}, in, out, bytes}), const void* in, void* out, size_t bytes)

@@ -64,19 +64,13 @@ int barrier(Way way) {
   return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
 }
 
-[[gnu::noinline]] int run_barrier(Group& group) {
-  barrier(Running(group, 0, true));
-  return 0;
-}
-
-struct BarrierCall {
+struct BarrierCall : AnyCall {
+  static constexpr bool kIsBarrier = true;
   static int check(const smelt_group* group) { return group ? 0 : -EINVAL; }
-  static bool is_nothing(const Group&) { return false; }
   static int alone() { return 0; }
-  static int run(Group& group) { return run_barrier(group); }
-  static int start(Group& group, Pending& place) {
-    place.is_barrier = true;
-    return barrier(Starting{group, place});
+  template <typename Way>
+  static int run(Way way) {
+    return barrier(way);
   }
 };
 
@@ -92,9 +86,4 @@ void barrier_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_barrier(smelt_group* group) { return blocking(group, BarrierCall{}); }
-int smelt_group_start_barrier(smelt_group* group, smelt_request* request) {
-  return started(group, request, BarrierCall{});
-}
+SMELT_GROUP_CALLS(barrier, (BarrierCall{}))

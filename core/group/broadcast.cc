@@ -276,13 +276,7 @@ int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t r
   return broadcast_any(way.group, data, bytes, root, false);
 }
 
-[[gnu::noinline]] int run_broadcast(Group& group, const smelt_data& data, size_t bytes, uint32_t root) {
-  const Running way(group, 0);
-  if (bytes > kInlineBytes) return broadcast_long(way, data, bytes, root);
-  return way.run<BroadcastInline>(data, bytes, root);
-}
-
-struct BroadcastCall {
+struct BroadcastCall : AnyCall {
   const smelt_data* data;
   size_t bytes;
   unsigned root;
@@ -290,11 +284,14 @@ struct BroadcastCall {
   int check(const smelt_group* group) const { return !group || !data || root >= group->n ? -EINVAL : 0; }
   bool is_nothing(const Group& group) const { return group.n == 1 || bytes == 0; }
   static int alone() { return 0; }
-  int run(Group& group) const { return run_broadcast(group, *data, bytes, root); }
-  int start(Group& group, Pending& place) const {
-    place.in = *data;
-    if (bytes > kInlineBytes) return Starting{group, place}.run<BroadcastAny>(place.in, bytes, root, false);
-    return Starting{group, place}.run<BroadcastStarted>(place.in, bytes, root);
+  int run(Running way) const {
+    if (bytes > kInlineBytes) return broadcast_long(way, *data, bytes, root);
+    return way.run<BroadcastInline>(*data, bytes, root);
+  }
+  int run(Starting way) const {
+    const smelt_data& copy = way.in(*data);
+    if (bytes > kInlineBytes) return way.run<BroadcastAny>(copy, bytes, root, false);
+    return way.run<BroadcastStarted>(copy, bytes, root);
   }
 };
 
@@ -308,12 +305,5 @@ void broadcast_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root) {
-  return blocking(group, BroadcastCall{data, bytes, root});
-}
-int smelt_group_start_broadcast(smelt_group* group, const smelt_data* data, size_t bytes, unsigned root,
-                                smelt_request* request) {
-  return started(group, request, BroadcastCall{data, bytes, root});
-}
+SMELT_GROUP_CALLS(broadcast, (BroadcastCall{{}, data, bytes, root}), const smelt_data* data, size_t bytes,
+                  unsigned root)

@@ -17,15 +17,16 @@
 //             come
 //   Testing   stops: the started form
 //
-// A collective's file ends with its functions of the C API, blocking and started (started.h), which are made of one
-// struct, a Call: the arguments, and
+// A collective's file ends with SMELT_GROUP_CALLS, which defines its functions of the C API, blocking and started
+// (started.h). Both make a Call of their arguments:
 //
 //   int check(const smelt_group* group) const;            0, or the error in them
 //   bool is_nothing(const Group& group) const;            nobody has anything to do, and nobody waits
+//   uint64_t operand_bytes(const Group& group) const;     where all must give the same, else 0
 //   int alone() const;                                    in a group of one: the operand is the result
-//   int run(Group& group) const;                          blocking; inlined where it is one call, so that the struct
-//                                                         stays in registers
-//   int start(Group& group, Pending& place) const;        copies the arguments to `place`, and makes the machine there
+//   int run(Way way) const;                               picks the machine for the size and runs it: way.run<M>(...).
+//                                                         A way is Running or Starting; way.in(), way.out() and way.by()
+//                                                         are the caller's arguments, which Starting copies
 #pragma once
 
 #include <cerrno>
@@ -125,12 +126,15 @@ struct Running {
   Group& group;
 
   // Before anybody looks at a limit.
-  [[gnu::always_inline]] Running(Group& group, uint64_t operand_bytes, bool is_barrier = false) : group(group) {
+  [[gnu::always_inline]] Running(Group& group, uint64_t operand_bytes, bool is_barrier) : group(group) {
     begin_call(group, operand_bytes, is_barrier);
     if (group.watch.has_turned()) [[unlikely]]
       group.turn();
   }
 
+  const smelt_data& in(const smelt_data& data) const { return data; }
+  const smelt_data& out(const smelt_data& data) const { return data; }
+  const smelt_fold& by(const smelt_fold& fold) const { return fold; }
   template <typename M, typename... Arguments>
   [[gnu::always_inline]] int run(const Arguments&... arguments) const {
     return run_to_end<M>(group, arguments...);
@@ -142,27 +146,29 @@ struct Running {
   }
 };
 
+// The usual answers of a Call.
+struct AnyCall {
+  static constexpr bool kIsBarrier = false;
+  static bool is_nothing(const Group&) { return false; }
+  static uint64_t operand_bytes(const Group&) { return 0; }
+};
+
 // Waits until so many operations in all are complete.
 void complete_until(Group& group, uint64_t number);
 
 // Is something to be completed before a call, or nothing to be begun any more?
 inline bool is_busy(const Group& group) { return group.completed != group.started || group.broken; }
-
-// Apart, so that it costs the usual call nothing but the look.
-template <typename Call>
-[[gnu::noinline, gnu::cold]] int after_started(Group& group, Call call) {
-  complete_until(group, group.started);
-  if (group.broken) return -EMSGSIZE;
-  return group.n > 1 ? call.run(group) : call.alone();
-}
+// Apart, so that it costs the usual call nothing but the look. False: nothing is to be begun any more.
+[[gnu::cold]] bool complete_started(Group& group);
 
 template <typename Call>
 [[gnu::always_inline]] inline int blocking(smelt_group* group, const Call& call) {
   if (const int error = call.check(group)) return error;
   if (call.is_nothing(*group)) return 0;
-  if (is_busy(*group)) [[unlikely]]
-    return after_started(*group, call);
-  return group->n > 1 ? call.run(*group) : call.alone();
+  if (is_busy(*group) && !complete_started(*group)) [[unlikely]]
+    return -EMSGSIZE;
+  if (group->n == 1) return call.alone();
+  return call.run(Running(*group, call.operand_bytes(*group), Call::kIsBarrier));
 }
 
 }  // namespace smelt

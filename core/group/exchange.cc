@@ -343,16 +343,17 @@ bool is_list(const Group& group, const BlockList& list) {
   return true;
 }
 
-struct ExchangeCall {
+struct ExchangeCall : AnyCall {
   Lists lists;
 
   int check(const smelt_group* group) const {
     return !group || !is_list(*group, lists.out) || !is_list(*group, lists.in) ? -EINVAL : 0;
   }
-  bool is_nothing(const Group&) const { return false; }
   int alone() const { return keep_own(lists, 0) ? 0 : -EMSGSIZE; }
-  int run(Group& group) const { return Running(group, 0).run<ExchangeAny>(lists); }
-  int start(Group& group, Pending& place) const { return Starting{group, place}.run<ExchangeAny>(lists); }
+  template <typename Way>
+  int run(Way way) const {
+    return way.template run<ExchangeAny>(lists);
+  }
 };
 
 }  // namespace
@@ -366,13 +367,5 @@ void exchange_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
-                         size_t incoming) {
-  return blocking(group, ExchangeCall{{{out, outgoing}, {in, incoming}}});
-}
-int smelt_group_start_exchange(smelt_group* group, const smelt_block* out, size_t outgoing, const smelt_block* in,
-                               size_t incoming, smelt_request* request) {
-  return started(group, request, ExchangeCall{{{out, outgoing}, {in, incoming}}});
-}
+SMELT_GROUP_CALLS(exchange, (ExchangeCall{{}, {{out, outgoing}, {in, incoming}}}), const smelt_block* out,
+                  size_t outgoing, const smelt_block* in, size_t incoming)

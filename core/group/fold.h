@@ -136,17 +136,17 @@ struct Pieces {
   size_t in(uint64_t k, size_t total) const { return k + 1 < count ? elements : total - k * elements; }
 };
 
-// Combines a reduction whose result all participants get, or most.
-struct FoldForAll {
+// Of reductions whose result everybody gets, or most.
+struct FoldForAll : AnyCall {
   const smelt_data* in;
   const smelt_data* out;
   size_t elements;
   const smelt_fold* fold;
 
-  size_t bytes() const { return elements * fold->element_bytes; }
+  uint64_t operand_bytes(const Group&) const { return elements * fold->element_bytes; }
   int check(const smelt_group* group) const { return !group || !in || !out || !fold ? -EINVAL : 0; }
   bool is_nothing(const Group&) const { return elements == 0 || fold->element_bytes == 0; }
-  int alone() const { return copy_through(*in, *out, bytes()); }
+  int alone() const { return copy_through(*in, *out, elements * fold->element_bytes); }
 };
 
 inline constexpr uint32_t kEverybody = ~0u;  // as a root

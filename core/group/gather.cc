@@ -22,11 +22,7 @@ int gather(Way way, const Gathering& job) {
   return way.template run<GatherLong>(way.group, job);
 }
 
-[[gnu::noinline]] int run_gather(Group& group, const smelt_data& in, void* out, size_t bytes, uint32_t root) {
-  return gather(Running(group, bytes), {in, bytes, {static_cast<char*>(out), bytes}, root});
-}
-
-struct GatherCall {
+struct GatherCall : AnyCall {
   const smelt_data* in;
   void* out;
   size_t bytes;
@@ -36,11 +32,11 @@ struct GatherCall {
     return !group || !in || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
   }
   bool is_nothing(const Group&) const { return bytes == 0; }
+  uint64_t operand_bytes(const Group&) const { return bytes; }
   int alone() const { return copy_through(*in, at(out), bytes); }
-  [[gnu::always_inline]] int run(Group& group) const { return run_gather(group, *in, out, bytes, root); }
-  int start(Group& group, Pending& place) const {
-    place.in = *in;
-    return gather(Starting{group, place, bytes}, {place.in, bytes, {static_cast<char*>(out), bytes}, root});
+  template <typename Way>
+  int run(Way way) const {
+    return gather(way, {way.in(*in), bytes, {static_cast<char*>(out), bytes}, root});
   }
 };
 
@@ -52,12 +48,5 @@ void gather_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root) {
-  return blocking(group, GatherCall{in, out, bytes, root});
-}
-int smelt_group_start_gather(smelt_group* group, const smelt_data* in, void* out, size_t bytes, unsigned root,
-                             smelt_request* request) {
-  return started(group, request, GatherCall{in, out, bytes, root});
-}
+SMELT_GROUP_CALLS(gather, (GatherCall{{}, in, out, bytes, root}), const smelt_data* in, void* out, size_t bytes,
+                  unsigned root)

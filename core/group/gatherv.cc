@@ -179,7 +179,7 @@ int gatherv(Way way, const Gathering& job) {
                                   : way.template run<GathervSender>(way.group, job);
 }
 
-struct GathervCall {
+struct GathervCall : AnyCall {
   const void* in;
   size_t bytes;
   void* out;
@@ -192,15 +192,11 @@ struct GathervCall {
                ? -EINVAL
                : 0;
   }
-  bool is_nothing(const Group&) const { return false; }
   int alone() const { return copy_through(at(in), at(row().block(0)), bytes); }
-  int run(Group& group) const {
+  template <typename Way>
+  int run(Way way) const {
     const smelt_data own = at(in);
-    return gatherv(Running(group, 0), {{own, bytes, row(), root}});
-  }
-  int start(Group& group, Pending& place) const {
-    place.in = at(in);
-    return gatherv(Starting{group, place}, {{place.in, bytes, row(), root}});
+    return gatherv(way, {{way.in(own), bytes, row(), root}});
   }
 };
 
@@ -214,13 +210,5 @@ void gatherv_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
-                        unsigned root) {
-  return blocking(group, GathervCall{in, bytes, out, blocks, root});
-}
-int smelt_group_start_gatherv(smelt_group* group, const void* in, size_t bytes, void* out, const smelt_place* blocks,
-                              unsigned root, smelt_request* request) {
-  return started(group, request, GathervCall{in, bytes, out, blocks, root});
-}
+SMELT_GROUP_CALLS(gatherv, (GathervCall{{}, in, bytes, out, blocks, root}), const void* in, size_t bytes, void* out,
+                  const smelt_place* blocks, unsigned root)

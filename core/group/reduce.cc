@@ -125,11 +125,6 @@ int reduce(Way way, const Reduction& job) {
   return way.template run<ReduceShort<ReduceInline>>(job);
 }
 
-[[gnu::noinline]] int run_reduce(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
-                                 const smelt_fold& fold, uint32_t root) {
-  return reduce(Running(group, elements * fold.element_bytes), {in, out, elements, fold, root});
-}
-
 constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names
 
 struct ReduceCall : FoldForAll {
@@ -138,14 +133,10 @@ struct ReduceCall : FoldForAll {
   int check(const smelt_group* group) const {
     return !group || !in || !fold || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
   }
-  [[gnu::always_inline]] int run(Group& group) const {
-    return run_reduce(group, *in, group.me == root ? *out : kNowhere, elements, *fold, root);
-  }
-  int start(Group& group, Pending& place) const {
-    place.in = *in;
-    place.out = group.me == root ? *out : kNowhere;
-    place.fold = *fold;
-    return reduce(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, root});
+  template <typename Way>
+  int run(Way way) const {
+    const smelt_data& result = way.out(way.group.me == root ? *out : kNowhere);
+    return reduce(way, {way.in(*in), result, elements, way.by(*fold), root});
   }
 };
 
@@ -165,13 +156,5 @@ void reduce_table(const Group& group, Table* table) {
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                       const smelt_fold* fold, unsigned root) {
-  return blocking(group, ReduceCall{{in, out, elements, fold}, root});
-}
-int smelt_group_start_reduce(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                             const smelt_fold* fold, unsigned root, smelt_request* request) {
-  return started(group, request, ReduceCall{{in, out, elements, fold}, root});
-}
+SMELT_GROUP_CALLS(reduce, (ReduceCall{{{}, in, out, elements, fold}, root}), const smelt_data* in,
+                  const smelt_data* out, size_t elements, const smelt_fold* fold, unsigned root)

@@ -242,30 +242,25 @@ int reduce_scatter(Way way, const Scattering& job) {
   return way.template run<ReduceScatterLong>(way.group, job);
 }
 
-struct ReduceScatterCall {
+struct ReduceScatterCall : AnyCall {
   const void* in;
   void* out;
   Blocks blocks;
   const smelt_fold* fold;
   bool has_counts = true;
 
-  Scattering job(const Group& group, const smelt_fold& by) const {
-    return {static_cast<const char*>(in), static_cast<char*>(out), blocks, blocks.before(group.n), by};
-  }
   int check(const smelt_group* group) const {
     if (!group || !fold || !has_counts) return -EINVAL;
-    return is_nothing(*group) || (in && (out || blocks.of(group->me) == 0)) ? 0 : -EINVAL;
+    return (in && (out || blocks.of(group->me) == 0)) || is_nothing(*group) ? 0 : -EINVAL;
   }
   bool is_nothing(const Group& group) const { return fold->element_bytes == 0 || blocks.before(group.n) == 0; }
   int alone() const { return std::memcpy(out, in, blocks.of(0) * fold->element_bytes), 0; }
-  int run(Group& group) const {
-    const Scattering all = job(group, *fold);
-    return reduce_scatter(Running(group, all.bytes()), all);
-  }
-  int start(Group& group, Pending& place) const {
-    place.fold = *fold;
-    const Scattering all = job(group, place.fold);
-    return reduce_scatter(Starting{group, place, all.bytes()}, all);
+  uint64_t operand_bytes(const Group& group) const { return blocks.before(group.n) * fold->element_bytes; }
+  template <typename Way>
+  int run(Way way) const {
+    const size_t elements = blocks.before(way.group.n);
+    return reduce_scatter(way,
+                          {static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, way.by(*fold)});
   }
 };
 
@@ -285,21 +280,7 @@ void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatt
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
-                                     const smelt_fold* fold) {
-  return blocking(group, ReduceScatterCall{in, out, {nullptr, elements}, fold});
-}
-int smelt_group_start_reduce_scatter_block(smelt_group* group, const void* in, void* out, size_t elements,
-                                           const smelt_fold* fold, smelt_request* request) {
-  return started(group, request, ReduceScatterCall{in, out, {nullptr, elements}, fold});
-}
-int smelt_group_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
-                               const smelt_fold* fold) {
-  return blocking(group, ReduceScatterCall{in, out, {elements, 0}, fold, elements != nullptr});
-}
-int smelt_group_start_reduce_scatter(smelt_group* group, const void* in, void* out, const size_t* elements,
-                                     const smelt_fold* fold, smelt_request* request) {
-  return started(group, request, ReduceScatterCall{in, out, {elements, 0}, fold, elements != nullptr});
-}
+SMELT_GROUP_CALLS(reduce_scatter_block, (ReduceScatterCall{{}, in, out, {nullptr, elements}, fold}), const void* in,
+                  void* out, size_t elements, const smelt_fold* fold)
+SMELT_GROUP_CALLS(reduce_scatter, (ReduceScatterCall{{}, in, out, {elements, 0}, fold, elements != nullptr}),
+                  const void* in, void* out, const size_t* elements, const smelt_fold* fold)

@@ -239,19 +239,13 @@ int scan(Way way, const Scanning& job) {
   return way.template run<ScanLong>(way.group, job);
 }
 
-[[gnu::noinline]] int run_scan(Group& group, const smelt_data& in, const smelt_data& out, size_t elements,
-                               const smelt_fold& fold, Prefix prefix) {
-  return scan(Running(group, elements * fold.element_bytes), {in, out, elements, fold, prefix});
-}
-
 struct ScanCall : FoldForAll {
   Prefix prefix;
 
   int alone() const { return prefix == Prefix::kInclusive ? FoldForAll::alone() : 0; }
-  [[gnu::always_inline]] int run(Group& group) const { return run_scan(group, *in, *out, elements, *fold, prefix); }
-  int start(Group& group, Pending& place) const {
-    place.in = *in, place.out = *out, place.fold = *fold;
-    return scan(Starting{group, place, bytes()}, {place.in, place.out, elements, place.fold, prefix});
+  template <typename Way>
+  int run(Way way) const {
+    return scan(way, {way.in(*in), way.out(*out), elements, way.by(*fold), prefix});
   }
 };
 
@@ -274,21 +268,7 @@ void exscan_table(const Group& group, Table* table) { add_scan(group, SMELT_COLL
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                     const smelt_fold* fold) {
-  return blocking(group, ScanCall{{in, out, elements, fold}, Prefix::kInclusive});
-}
-int smelt_group_start_scan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                           const smelt_fold* fold, smelt_request* request) {
-  return started(group, request, ScanCall{{in, out, elements, fold}, Prefix::kInclusive});
-}
-int smelt_group_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                       const smelt_fold* fold) {
-  return blocking(group, ScanCall{{in, out, elements, fold}, Prefix::kExclusive});
-}
-int smelt_group_start_exscan(smelt_group* group, const smelt_data* in, const smelt_data* out, size_t elements,
-                             const smelt_fold* fold, smelt_request* request) {
-  return started(group, request, ScanCall{{in, out, elements, fold}, Prefix::kExclusive});
-}
+SMELT_GROUP_CALLS(scan, (ScanCall{{{}, in, out, elements, fold}, Prefix::kInclusive}), const smelt_data* in,
+                  const smelt_data* out, size_t elements, const smelt_fold* fold)
+SMELT_GROUP_CALLS(exscan, (ScanCall{{{}, in, out, elements, fold}, Prefix::kExclusive}), const smelt_data* in,
+                  const smelt_data* out, size_t elements, const smelt_fold* fold)

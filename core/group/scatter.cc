@@ -100,12 +100,7 @@ int scatter(Way way, const Scattering& job) {
   return way.template run<ScatterLong>(way.group, job);
 }
 
-[[gnu::noinline]] int run_scatter(Group& group, const void* in, const smelt_data& out, size_t bytes, uint32_t root) {
-  return scatter(Running(group, sent_bytes(group, bytes)),
-                 {out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
-}
-
-struct ScatterCall {
+struct ScatterCall : AnyCall {
   const void* in;
   const smelt_data* out;
   size_t bytes;
@@ -115,12 +110,11 @@ struct ScatterCall {
     return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
   }
   bool is_nothing(const Group&) const { return bytes == 0; }
+  uint64_t operand_bytes(const Group& group) const { return sent_bytes(group, bytes); }
   int alone() const { return copy_through(at(in), *out, bytes); }
-  [[gnu::always_inline]] int run(Group& group) const { return run_scatter(group, in, *out, bytes, root); }
-  int start(Group& group, Pending& place) const {
-    place.out = *out;
-    return scatter(Starting{group, place, sent_bytes(group, bytes)},
-                   {place.out, bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  template <typename Way>
+  int run(Way way) const {
+    return scatter(way, {way.out(*out), bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
   }
 };
 
@@ -130,12 +124,5 @@ void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root) {
-  return blocking(group, ScatterCall{in, out, bytes, root});
-}
-int smelt_group_start_scatter(smelt_group* group, const void* in, const smelt_data* out, size_t bytes, unsigned root,
-                              smelt_request* request) {
-  return started(group, request, ScatterCall{in, out, bytes, root});
-}
+SMELT_GROUP_CALLS(scatter, (ScatterCall{{}, in, out, bytes, root}), const void* in, const smelt_data* out, size_t bytes,
+                  unsigned root)

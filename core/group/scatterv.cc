@@ -266,7 +266,7 @@ int scatterv(Way way, const Scattering& job) {
                                   : way.template run<ScattervReceiver>(way.group, job);
 }
 
-struct ScattervCall {
+struct ScattervCall : AnyCall {
   const void* in;
   const smelt_place* blocks;
   const smelt_data* out;
@@ -277,12 +277,10 @@ struct ScattervCall {
   int check(const smelt_group* group) const {
     return !group || !out || root >= group->n || (group->me == root && !is_row(*group, in, blocks)) ? -EINVAL : 0;
   }
-  bool is_nothing(const Group&) const { return false; }
   int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
-  int run(Group& group) const { return scatterv(Running(group, 0), {*out, bytes, row(), root}); }
-  int start(Group& group, Pending& place) const {
-    place.out = *out;
-    return scatterv(Starting{group, place}, {place.out, bytes, row(), root});
+  template <typename Way>
+  int run(Way way) const {
+    return scatterv(way, {way.out(*out), bytes, row(), root});
   }
 };
 
@@ -292,13 +290,5 @@ void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT
 
 }  // namespace smelt
 
-using namespace smelt;
-
-int smelt_group_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
-                         size_t bytes, unsigned root) {
-  return blocking(group, ScattervCall{in, blocks, out, bytes, root});
-}
-int smelt_group_start_scatterv(smelt_group* group, const void* in, const smelt_place* blocks, const smelt_data* out,
-                               size_t bytes, unsigned root, smelt_request* request) {
-  return started(group, request, ScattervCall{in, blocks, out, bytes, root});
-}
+SMELT_GROUP_CALLS(scatterv, (ScattervCall{{}, in, blocks, out, bytes, root}), const void* in, const smelt_place* blocks,
+                  const smelt_data* out, size_t bytes, unsigned root)

@@ -34,6 +34,11 @@ void advance(Group& group, bool look) {
 
 void advance(Group& group) { advance(group, true); }
 
+bool complete_started(Group& group) {
+  complete_until(group, group.started);
+  return !group.broken;
+}
+
 void complete_until(Group& group, uint64_t number) {
   const bool done = wait_until(group, group.awaited, [&] {
     if (group.completed < number) advance(group, false);

@@ -38,13 +38,19 @@ void complete_request(Group& group, const smelt_request& request);
 struct Starting {
   Group& group;
   Pending& place;
-  uint64_t operand_bytes = 0;
+  uint64_t operand_bytes;
+  bool is_barrier;
+
+  const smelt_data& in(const smelt_data& data) const { return place.in = data; }
+  const smelt_data& out(const smelt_data& data) const { return place.out = data; }
+  const smelt_fold& by(const smelt_fold& fold) const { return place.fold = fold; }
   template <typename M, typename... Arguments>
   int run(const Arguments&... arguments) {
     static_assert(sizeof(M) <= sizeof place.machine && M::kRooms <= kMostRooms && alignof(M) <= 64);
     new (place.machine) M(place.rooms, arguments...);
     place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
     place.operand_bytes = operand_bytes;
+    place.is_barrier = is_barrier;
     place.begun = false;
     return 0;
   }
@@ -77,8 +83,8 @@ int started(smelt_group* group, smelt_request* request, const Call& call) {
   if (group->completed == group->started) group->first_place = group->started;
   Pending& place = group->place_of(group->started);
   place.request = request;
-  place.is_barrier = false;
-  if (const int error = call.start(*group, place)) return complete(request, error);
+  const Starting way{*group, place, call.operand_bytes(*group), Call::kIsBarrier};
+  if (const int error = call.run(way)) return complete(request, error);
   request->group = group;
   ++group->started;
   advance(*group);
@@ -86,3 +92,14 @@ int started(smelt_group* group, smelt_request* request, const Call& call) {
 }
 
 }  // namespace smelt
+
+// smelt_group_NAME and smelt_group_start_NAME; behind the Call, in brackets, the parameters.
+#define SMELT_GROUP_CALLS(name, call, ...)                                                              \
+  int smelt_group_##name(smelt_group* group __VA_OPT__(, ) __VA_ARGS__) {                               \
+    using namespace smelt;                                                                              \
+    return blocking(group, call);                                                                       \
+  }                                                                                                     \
+  int smelt_group_start_##name(smelt_group* group __VA_OPT__(, ) __VA_ARGS__, smelt_request* request) { \
+    using namespace smelt;                                                                              \
+    return started(group, request, call);                                                               \
+  }
