@@ -16,8 +16,8 @@
 namespace smelt {
 namespace {
 
-template <typename Row>
-struct AllgatherWork : InOnePiece {
+template <smelt_collective kWhich, typename Row>
+struct AllgatherWork : InOnePiece<kWhich> {
   using Job = ToAll<Row>;
   static constexpr uint64_t kNothing = 1;  // the address of a participant that contributes nothing
 
@@ -39,7 +39,7 @@ int allgather(Way way, const smelt_data& in, const Row& row) {
   using Job = ToAll<Row>;
   const Job job{in, row};
   if (job.longest() <= kInlineBytes) return way.template run<CollectInline<Job>>(job);
-  return way.template run<LongMessage<kWhich, CollectShelf<Job>, AllgatherWork<Row>>>(way.group, job);
+  return way.template run<LongMessage<CollectShelf<Job>, AllgatherWork<kWhich, Row>>>(way.group, job);
 }
 
 VariousRow row_of(const Group& group, void* out, const smelt_place* blocks) {
@@ -90,10 +90,10 @@ struct AllgathervCall : AnyCall {
 }  // namespace
 
 void allgather_table(const Group& group, Table* table) {
-  add_moves(group, SMELT_COLLECTIVE_ALLGATHER, "everybody reads everybody's", table);
+  add_methods(group, SMELT_COLLECTIVE_ALLGATHER, {"everybody reads everybody's"}, table);
 }
 void allgatherv_table(const Group& group, Table* table) {
-  add_moves(group, SMELT_COLLECTIVE_ALLGATHERV, "everybody reads everybody's", table);
+  add_methods(group, SMELT_COLLECTIVE_ALLGATHERV, {"everybody reads everybody's"}, table);
 }
 
 }  // namespace smelt

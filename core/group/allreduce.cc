@@ -59,76 +59,14 @@ struct AllreduceOfTwo : Machine {
   }
 };
 
-struct AllreduceInline : Machine {
-  Reduction job;
-  const void* own = nullptr;
-  void* result = nullptr;
-  static constexpr int kRooms = 2 + CombineInline::kRooms;
-  char *const packed, *const unpacked;
-  CombineInline all;
-
-  AllreduceInline(InlineRoom* rooms, const Reduction& job)
-      : job(job), packed(rooms[0].bytes), unpacked(rooms[1].bytes), all(rooms + 2) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        result = job.out.base ? job.out.base : unpacked;
-        own = packed_view(job.in, 0, job.bytes(), packed);
-        SMELT_AWAIT(group.put(how, group.desk().up, own, job.bytes()));
-        SMELT_AWAIT(all.step(how, own, result, job.elements, job.fold));
-        group.finish_together();
-        if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
-    }
-    return true;
-  }
-};
-
-// Everybody hears of everybody through participant 0, which is what finish_together needs.
-template <typename Method>
-struct AllreduceBlocks : Machine {
-  Reduction job;
-  void* result = nullptr;
-  const void* from = nullptr;
-  static constexpr int kRooms = 1 + Method::kRooms;
-  char* const unpacked;
-  Method reduce;
-
-  AllreduceBlocks(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes), reduce(rooms + 1) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    const Route& route = group.route(0);
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        from = result = job.out.base ? job.out.base : unpacked;
-        SMELT_AWAIT(reduce.step(how, job.in, result, job.elements, job.fold, 0));
-        if (!reduce.have) {
-          SMELT_AWAIT((from = group.get(how, route.parent, route.line, job.bytes(), result)) != nullptr);
-        }
-        if (group.me == 0 || route.forwards) {
-          SMELT_AWAIT(group.put_lines(how, route, from, job.bytes(), job.bytes()));
-        }
-        if (from != result) std::memcpy(result, from, job.bytes());
-        group.finish_together();
-        if (!job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
-    }
-    return true;
-  }
-};
-
 template <typename Way>
 int allreduce(Way way, const Reduction& job) {
   if (job.bytes() > kInlineBytes) return reduce_long(way, job);
   if (way.group.n == 2 && job.bytes() <= kPairBytes) return way.template run<AllreduceOfTwo>(job);
-  if (way.group.n <= kBlockSize) return way.template run<AllreduceInline>(job);
-  if (way.group.tree_for(job.fold, 0)) return way.template run<AllreduceBlocks<ReduceTreeInline>>(job);
-  return way.template run<AllreduceBlocks<ReduceBlocks>>(job);
+  if (way.group.n <= kBlockSize) return way.template run<ReduceShort<ReduceInline, true>>(job);
+  if (way.group.tree_for(job.fold, 0))
+    return way.template run<ReduceShort<ReduceThenBroadcast<ReduceTreeInline>, true>>(job);
+  return way.template run<ReduceShort<ReduceThenBroadcast<ReduceBlocks>, true>>(job);
 }
 
 struct AllreduceCall : FoldForAll {

@@ -1,6 +1,6 @@
 // Alltoall: a row of blocks from everybody, the i-th of them to participant i.
 //
-// Everybody sends one stream, its blocks in rotation: the next participant's first, its own left out. So participants
+// Everybody sends its row as a stream (rows.h): the next participant's block first, its own left out. So participants
 // that read the others' streams at the same pace read from different participants at any time.
 //
 //   inline  a stream of up to 280 bytes, in lines that carry their own flags: everybody writes its own once and reads
@@ -15,9 +15,7 @@
 #include <cerrno>
 
 #include "group/describe.h"
-#include "group/fold.h"
-#include "group/single_copy.h"
-#include "group/started.h"
+#include "group/rows.h"
 
 namespace smelt {
 namespace {
@@ -29,25 +27,15 @@ struct Rows {
   size_t bytes;  // of a block
 
   size_t longest() const { return bytes; }
+  Stream sent(const Group& group) const { return {in, bytes, group.me, group.n}; }
 
   static uint32_t sender(const Group& group, uint32_t t) { return (group.me + group.n - 1 - t) % group.n; }
   // The place in that sender's stream where our block begins.
   size_t place(uint32_t t) const { return t * bytes; }
-  size_t stream_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }
   void keep_own(uint32_t me) const {
     const char* const own = in + me * bytes;
     bytes < kLongOwnBlock ? static_cast<void>(std::memcpy(block(me), own, bytes)) : copy_piece(block(me), own, bytes);
-  }
-  // A part of our stream: where it lies, or a copy in `room` where it takes both ends of the row.
-  const char* stream(const Group& group, size_t offset, size_t length, char* room) const {
-    const size_t wrap = (group.n - 1 - group.me) * bytes;  // here participant 0's begins
-    if (offset >= wrap) return in + offset - wrap;
-    const char* const from = in + (group.me + 1) * bytes + offset;
-    if (offset + length <= wrap) return from;
-    copy_piece(room, from, wrap - offset);
-    copy_piece(room + (wrap - offset), in, offset + length - wrap);
-    return room;
   }
 };
 
@@ -65,7 +53,7 @@ struct AlltoallInline : Machine {
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        SMELT_AWAIT(group.put(how, group.desk().up, own(group), job.stream_bytes(group)));
+        SMELT_AWAIT(group.put(how, group.desk().up, own(group), job.sent(group).length()));
         job.keep_own(group.me);
         for (; t < group.n - 1; ++t) {
           SMELT_AWAIT(get(how));
@@ -76,7 +64,7 @@ struct AlltoallInline : Machine {
   }
 
  private:
-  const char* own(const Group& group) const { return job.stream(group, 0, job.stream_bytes(group), room); }
+  const char* own(const Group& group) const { return job.sent(group).part(0, job.sent(group).length(), room); }
 
   // Our block, line after line of those that hold it. A stream of another length may end before; its first line says
   // so.
@@ -85,7 +73,7 @@ struct AlltoallInline : Machine {
     Group& group = how.group;
     const uint32_t i = Rows::sender(group, t);
     const InlineLine* const lines = group.slot(group.desks[i].up);
-    const uint64_t expected = group.flag_of(job.stream_bytes(group));
+    const uint64_t expected = group.flag_of(job.sent(group).length());
     uint64_t flag = 0;
     uint32_t polls = 0;
     char* to = job.block(i);
@@ -121,7 +109,7 @@ struct AlltoallShelf : Machine {
   uint32_t t = 0;
 
   AlltoallShelf(InlineRoom*, const Group& group, const Rows& job)
-      : job(job), total(job.stream_bytes(group)), pieces(total, 1, group.piece_bytes) {}
+      : job(job), total(job.sent(group).length()), pieces(total, 1, group.piece_bytes) {}
 
   template <typename How>
   bool step(How how) {
@@ -146,9 +134,7 @@ struct AlltoallShelf : Machine {
 
  private:
   void put(Group& group) const {
-    char* const to = group.up_piece(group.me, piece);
-    const char* const from = job.stream(group, begin, end - begin, to);
-    if (from != to) copy_piece(to, from, end - begin);
+    job.sent(group).copy(begin, end - begin, group.up_piece(group.me, piece));
     group.fill(&Desk::filled_up, piece);
   }
   // Copies the part of the t-th block that is in the piece.
@@ -159,10 +145,10 @@ struct AlltoallShelf : Machine {
   }
 };
 
-struct AlltoallWork : InOnePiece {
+struct AlltoallWork : InOnePiece<SMELT_COLLECTIVE_ALLTOALL> {
   using Job = Rows;
   static Notice notice(const Group& group, const Rows& job) {
-    return {reinterpret_cast<uint64_t>(job.in), 0, job.stream_bytes(group)};
+    return {reinterpret_cast<uint64_t>(job.in), 0, job.sent(group).length()};
   }
   static void copy(Group& group, const Rows& job, const Notice* all, int* error) {
     job.keep_own(group.me);
@@ -173,11 +159,11 @@ struct AlltoallWork : InOnePiece {
   }
 };
 
-using AlltoallLong = LongMessage<SMELT_COLLECTIVE_ALLTOALL, AlltoallShelf, AlltoallWork>;
+using AlltoallLong = LongMessage<AlltoallShelf, AlltoallWork>;
 
 template <typename Way>
 int alltoall(Way way, const Rows& job) {
-  if (job.stream_bytes(way.group) <= kInlineBytes) return way.template run<AlltoallInline>(job);
+  if (job.sent(way.group).length() <= kInlineBytes) return way.template run<AlltoallInline>(job);
   return way.template run<AlltoallLong>(way.group, job);
 }
 
@@ -186,22 +172,20 @@ struct AlltoallCall : AnyCall {
   void* out;
   size_t bytes;
 
-  Rows rows() const { return {static_cast<const char*>(in), static_cast<char*>(out), bytes}; }
   int check(const smelt_group* group) const { return !group || ((!in || !out) && bytes > 0) ? -EINVAL : 0; }
   bool is_nothing(const Group&) const { return bytes == 0; }
-  uint64_t operand_bytes(const Group& group) const { return rows().stream_bytes(group); }
-  int alone() const { return rows().keep_own(0), 0; }
+  uint64_t operand_bytes(const Group& group) const { return (group.n - 1) * bytes; }
+  int alone() const { return copy_through(at(in), at(out), bytes); }
   template <typename Way>
   int run(Way way) const {
-    return alltoall(way, rows());
+    return alltoall(way, {static_cast<const char*>(in), static_cast<char*>(out), bytes});
   }
 };
 
 }  // namespace
 
 void alltoall_table(const Group& group, Table* table) {
-  add_moves(group, SMELT_COLLECTIVE_ALLTOALL, "everybody reads a block of everybody's", table,
-            kInlineBytes / (group.n - 1));
+  add_methods(group, SMELT_COLLECTIVE_ALLTOALL, of_all_blocks(group, "everybody reads a block of everybody's"), table);
 }
 
 }  // namespace smelt

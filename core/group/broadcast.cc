@@ -300,7 +300,7 @@ struct BroadcastCall : AnyCall {
 void broadcast_table(const Group& group, Table* table) {
   char pattern[40];
   plan_route(group, 0, pattern, sizeof pattern);
-  add_moves(group, SMELT_COLLECTIVE_BROADCAST, pattern, table);
+  add_methods(group, SMELT_COLLECTIVE_BROADCAST, {pattern}, table);
 }
 
 }  // namespace smelt

@@ -87,14 +87,21 @@ inline bool add_tried(const Group& group, smelt_collective which, const char* un
   return true;
 }
 
-// The rows of a collective that moves data and combines nothing.
-inline void add_moves(const Group& group, smelt_collective which, const char* how, Table* table,
-                      uint64_t upto_inline = kInlineBytes) {
+// How a collective tells of its methods, inline, through shared memory and by single copy.
+struct Words {
+  const char* how;
+  const char* how_inline = how;
+  const char* single = "single copy from memory to memory";
+  uint64_t upto_inline = kInlineBytes;
+  uint32_t most = kDirectCopyParticipants;  // participants for single copy
+};
+
+inline void add_methods(const Group& group, smelt_collective which, const Words& words, Table* table) {
   const Limits& limits = group.plan.limits;
-  table->add(upto_inline, "inline, flags in the lines, %s", how);
-  if (add_tried(group, which, how, how, "single copy from memory to memory", table)) return;
-  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece, how);
-  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+  table->add(words.upto_inline, "inline, flags in the lines, %s", words.how_inline);
+  if (add_tried(group, which, words.how, words.how, words.single, table)) return;
+  table->add_shared(group.n <= words.most ? limits.of[which].copy : UINT64_MAX, limits.piece, words.how);
+  table->add(UINT64_MAX, "%s (limit %s)", words.single, limits.origin);
 }
 
 // The rows of reduce and allreduce for operands that are not inline.
@@ -121,16 +128,6 @@ struct TreeToRoot {
     plan_reduce_route(group, 0, children, pattern, sizeof pattern);
   }
 };
-
-// The limits are those of a block, but inline is what the root sends in all.
-inline void add_scatter(const Group& group, smelt_collective which, Table* table) {
-  table->add(kInlineBytes / (group.n - 1), "inline, flags in the lines, everybody reads the root's");
-  const char* const how = "everybody reads the root's";
-  if (add_tried(group, which, how, how, "single copy from memory to memory", table)) return;
-  const Limits& limits = group.plan.limits;
-  table->add_shared(group.n <= kDirectCopyParticipants ? limits.of[which].copy : UINT64_MAX, limits.piece, how);
-  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
-}
 
 // One for each row of the table of collectives.
 #define SMELT_COLLECTIVE(NAME, name, ...) void name##_table(const Group& group, Table* table);

@@ -24,9 +24,9 @@
 //   bool is_nothing(const Group& group) const;            nobody has anything to do, and nobody waits
 //   uint64_t operand_bytes(const Group& group) const;     where all must give the same, else 0
 //   int alone() const;                                    in a group of one: the operand is the result
-//   int run(Way way) const;                               picks the machine for the size and runs it: way.run<M>(...).
-//                                                         A way is Running or Starting; way.in(), way.out() and way.by()
-//                                                         are the caller's arguments, which Starting copies
+//   int run(Way way) const;                               picks the machine for the size: way.run<M>(...)
+//
+// A way is Running or Starting. Its in(), out() and by() are the caller's arguments, which Starting copies.
 #pragma once
 
 #include <cerrno>

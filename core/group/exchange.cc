@@ -362,7 +362,8 @@ struct ExchangeCall : AnyCall {
 void exchange_table(const Group& group, Table* table) {
   const uint64_t table_bytes = uint64_t{group.n} * sizeof(ShortEntry);
   const uint64_t upto_inline = table_bytes < kInlineBytes ? (kInlineBytes - table_bytes) / (group.n - 1) : 0;
-  add_moves(group, SMELT_COLLECTIVE_ALLTOALLV, "everybody reads what is for it of everybody's", table, upto_inline);
+  const Words words{.how = "everybody reads what is for it of everybody's", .upto_inline = upto_inline};
+  add_methods(group, SMELT_COLLECTIVE_ALLTOALLV, words, table);
 }
 
 }  // namespace smelt

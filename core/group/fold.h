@@ -136,7 +136,7 @@ struct Pieces {
   size_t in(uint64_t k, size_t total) const { return k + 1 < count ? elements : total - k * elements; }
 };
 
-// Of reductions whose result everybody gets, or most.
+// Combines a reduction whose result all participants get, or most.
 struct FoldForAll : AnyCall {
   const smelt_data* in;
   const smelt_data* out;
@@ -160,6 +160,7 @@ struct Reduction {
   uint32_t root;  // or kEverybody
 
   size_t bytes() const { return elements * fold.element_bytes; }
+  size_t longest() const { return bytes(); }
 };
 
 // Everybody's operands in this episode, to be combined from the right. The first operand stays until the second has
@@ -182,35 +183,17 @@ struct InlineOperands {
   }
 };
 
-// Our own operands and those that the others have put into their up slots in this episode, combined; at most a block of
-// participants.
-struct CombineInline : Machine {
-  static constexpr int kRooms = 1 + InlineOperands::kRooms;
-  char* const room;
+// The inline reduction of this episode, with everybody's operands in the up slots; at most a block of participants.
+// `have`: we are the root, or all are, and have `result`.
+struct ReduceInline : Machine {
+  static constexpr int kRooms = 2 + InlineOperands::kRooms;
+  bool have = false;
+  const void* own = nullptr;
+  char *const packed, *const room;
   InlineOperands operands;
   Chain chain;
 
-  explicit CombineInline(InlineRoom* rooms) : room(rooms[0].bytes), operands(rooms + 1) {}
-
-  template <typename How>
-  [[gnu::always_inline]] bool step(How how, const void* own, void* result, size_t elements, const smelt_fold& fold) {
-    if (at == 0) chain = Chain(0, how.group.n), at = 1;
-    return Combiner(fold, elements, nullptr, nullptr)
-        .chain(
-            chain, [&](uint32_t i) { return operands.get(how, i, own, elements * fold.element_bytes); }, room, result);
-  }
-};
-
-// The inline reduction of this episode, with everybody's operands in the up slots; at most a block of participants.
-// `have`: we are the root, and have `result`.
-struct ReduceInline : Machine {
-  static constexpr int kRooms = 1 + CombineInline::kRooms;
-  bool have = false;
-  const void* own = nullptr;
-  char* const packed;
-  CombineInline all;
-
-  explicit ReduceInline(InlineRoom* rooms) : packed(rooms[0].bytes), all(rooms + 1) {}
+  explicit ReduceInline(InlineRoom* rooms) : packed(rooms[0].bytes), room(rooms[1].bytes), operands(rooms + 2) {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
@@ -222,12 +205,21 @@ struct ReduceInline : Machine {
         own = packed_view(in, 0, bytes, packed);
         if (group.me != root) {
           SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
-        } else {
-          SMELT_AWAIT(all.step(how, own, result, elements, fold));
-          have = true;
+        }
+        have = group.me == root || root == kEverybody;
+        if (have) {
+          chain = Chain(0, group.n);
+          SMELT_AWAIT(combine(how, own, result, elements, fold));
         }
     }
     return true;
+  }
+
+ private:
+  template <typename How>
+  [[gnu::always_inline]] bool combine(How how, const void* own, void* result, size_t elements, const smelt_fold& fold) {
+    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, elements * fold.element_bytes); };
+    return Combiner(fold, elements, nullptr, nullptr).chain(chain, operand, room, result);
   }
 };
 
@@ -312,6 +304,63 @@ struct ReduceTreeInline : Machine {
         if (!have) {
           SMELT_AWAIT(group.put(how, group.desk().up, partial, bytes));
         }
+    }
+    return true;
+  }
+};
+
+// Reduces to participant 0 and broadcasts the result. Everybody hears of everybody through participant 0.
+template <typename Method>
+struct ReduceThenBroadcast : Machine {
+  static constexpr int kRooms = Method::kRooms;
+  static constexpr bool have = true;
+  const void* from = nullptr;
+  Method reduce;
+
+  explicit ReduceThenBroadcast(InlineRoom* rooms) : reduce(rooms) {}
+
+  template <typename How>
+  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t) {
+    Group& group = how.group;
+    const Route& route = group.route(0);
+    const size_t bytes = elements * fold.element_bytes;
+    switch (resume_at(how)) {
+      case 0:
+        from = result;
+        SMELT_AWAIT(reduce.step(how, in, result, elements, fold, 0));
+        if (!reduce.have) {
+          SMELT_AWAIT((from = group.get(how, route.parent, route.line, bytes, result)) != nullptr);
+        }
+        if (group.me == 0 || route.forwards) {
+          SMELT_AWAIT(group.put_lines(how, route, from, bytes, bytes));
+        }
+        if (from != result) std::memcpy(result, from, bytes);
+    }
+    return true;
+  }
+};
+
+// A short reduction by one of these methods, to the root or to all.
+template <typename Method, bool kToAll>
+struct ReduceShort : Machine {
+  static constexpr int kRooms = 1 + Method::kRooms;
+  Reduction job;
+  void* result = nullptr;
+  char* const unpacked;
+  Method method;
+
+  ReduceShort(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes), method(rooms + 1) {}
+
+  template <typename How>
+  [[gnu::always_inline]] bool step(How how) {
+    Group& group = how.group;
+    switch (resume_at(how)) {
+      case 0:
+        ++group.episode;
+        result = job.out.base ? job.out.base : unpacked;
+        SMELT_AWAIT(method.step(how, job.in, result, job.elements, job.fold, kToAll ? kEverybody : job.root));
+        if (method.have && !job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
+        kToAll ? group.finish_together() : group.finish();
     }
     return true;
   }

@@ -14,7 +14,7 @@ namespace smelt {
 namespace {
 
 using Gathering = Rooted<EqualRow>;
-using GatherLong = LongMessage<SMELT_COLLECTIVE_GATHER, CollectShelf<Gathering>, CopyRooted<Towards::kRoot>>;
+using GatherLong = LongMessage<CollectShelf<Gathering>, CopyRooted<Towards::kRoot>>;
 
 template <typename Way>
 int gather(Way way, const Gathering& job) {
@@ -43,7 +43,7 @@ struct GatherCall : AnyCall {
 }  // namespace
 
 void gather_table(const Group& group, Table* table) {
-  add_moves(group, SMELT_COLLECTIVE_GATHER, "the root reads everybody's", table);
+  add_methods(group, SMELT_COLLECTIVE_GATHER, {"the root reads everybody's"}, table);
 }
 
 }  // namespace smelt

@@ -43,123 +43,92 @@ struct Gathering : Rooted<VariousRow> {
   void begin_pieces(uint32_t) const {}  // the root has kept its own
 };
 
-// The steps of both sides.
-struct GathervSide : Machine {
+struct GathervAny : Machine {
   static constexpr int kRooms = 1;
   char* const room;
   CollectShelf<Gathering> shelf;
-  bool reads = false;  // the root does
+  bool reads = false;  // the root does; then each gatherv has one piece
   Heading heading{};
   uint64_t piece = 0;
-
-  GathervSide(InlineRoom* rooms, const Group& group, const Gathering& job)
-      : room(rooms[0].bytes), shelf(rooms, group, job) {}
-
-  Gathering& job() { return shelf.job; }
-
-  // Does the root read? Then each gatherv has one piece.
-  template <typename How>
-  bool begin(How how) {
-    Group& group = how.group;
-    if (!group.shelves_agreed(how)) return false;
-    if (!group.shelves) {
-      error = -ENOTSUP;
-      return true;
-    }
-    reads = group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit;
-    if (reads) {
-      if (!group.single_copy_agreed(how)) return false;
-      reads = group.single_copy();
-    }
-    ++group.episode;
-    if (reads) piece = group.pieces++;
-    return true;
-  }
-};
-
-struct GathervSender : GathervSide {
-  using GathervSide::GathervSide;
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin(how));
-        if (error) return true;
-        if (job().bytes <= kInlineBytes) {
-          SMELT_AWAIT(group.put(how, group.desk().up, job().bytes > 0 ? job().own.base : room, job().bytes));
-        } else {
-          heading = {job().bytes, address(job().own)};
-          if (reads && job().bytes <= sent_ahead(group)) {
-            SMELT_AWAIT(group.piece_free(how, piece));
-            copy_piece(group.up_piece(group.me, piece), job().own.base, job().bytes);
-            heading.address = kAhead;
-          }
-          SMELT_AWAIT(
-              group.put(how, group.desk().up, &heading, sizeof heading, kHeadsLong));  // releases the piece, too
-        }
-        if (!reads) {
-          SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
-          std::memcpy(&job().row.most, group.payload(group.desks[job().root].down), sizeof job().row.most);
-          SMELT_AWAIT(shelf.step(how));
-        } else if (job().bytes > kInlineBytes && heading.address != kAhead) {
-          SMELT_AWAIT(how.until(job().root, [&] { return group.has_finished(job().root, group.episode); }));
-        }
-        if (reads) group.consume(piece);
-        group.finish();
-    }
-    return true;
-  }
-};
-
-struct GathervRoot : GathervSide {
+  // The root's.
   bool awaited = false;  // by somebody from whom it has read
   uint32_t k = 1, i = 0;
   const void* from = nullptr;
 
-  using GathervSide::GathervSide;
+  GathervAny(InlineRoom* rooms, const Group& group, const Gathering& job)
+      : room(rooms[0].bytes), shelf(rooms, group, job) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin(how));
-        if (error) return true;
-        job().keep_own(Towards::kRoot);
-        for (; k < group.n; ++k) {
-          i = neighbour(group, k);
-          SMELT_AWAIT(group.is_here(how, i, group.desks[i].up));
-          heading.bytes = group.what_is_here(group.desks[i].up);
-          if (heading.bytes == kHeadsLong) {
-            std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
-            job().row.most = std::max(job().row.most, heading.bytes);
-            awaited |= reads && heading.address != kAhead;
-            if (expected() && reads) take(group);
+        SMELT_AWAIT(group.shelves_agreed(how));
+        if (!group.shelves) {
+          error = -ENOTSUP;
+          return true;
+        }
+        if (group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit) {
+          SMELT_AWAIT(group.single_copy_agreed(how));
+          reads = group.single_copy();
+        }
+        ++group.episode;
+        if (reads) piece = group.pieces++;
+        if (group.me == job().root) {
+          job().keep_own(Towards::kRoot);
+          for (; k < group.n; ++k) {
+            i = neighbour(group, k);
+            SMELT_AWAIT(group.is_here(how, i, group.desks[i].up));
+            heading.bytes = group.what_is_here(group.desks[i].up);
+            if (heading.bytes == kHeadsLong) {
+              hear(group);
+            } else {
+              SMELT_AWAIT((from = group.get(how, i, group.desks[i].up, heading.bytes, room)) != nullptr);
+              if (expected()) copy_inline(job().block(i), from, heading.bytes);
+            }
+          }
+          group.finish_together();  // every participant has been heard, so each has finished everything before
+          if (!reads) {
+            SMELT_AWAIT(group.put(how, group.desk().down, &job().row.most, sizeof job().row.most));
+          }
+        } else {
+          if (job().bytes <= kInlineBytes) {
+            SMELT_AWAIT(group.put(how, group.desk().up, job().bytes > 0 ? job().own.base : room, job().bytes));
           } else {
-            SMELT_AWAIT((from = group.get(how, i, group.desks[i].up, heading.bytes, room)) != nullptr);
-            if (expected()) copy_inline(job().block(i), from, heading.bytes);
+            heading = {job().bytes, address(job().own)};
+            if (reads && job().bytes <= sent_ahead(group)) {
+              SMELT_AWAIT(group.piece_free(how, piece));
+              copy_piece(group.up_piece(group.me, piece), job().own.base, job().bytes);
+              heading.address = kAhead;
+            }
+            // It releases the piece, too.
+            SMELT_AWAIT(group.put(how, group.desk().up, &heading, sizeof heading, kHeadsLong));
+          }
+          if (!reads) {
+            SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
+            std::memcpy(&job().row.most, group.payload(group.desks[job().root].down), sizeof job().row.most);
+          } else if (job().bytes > kInlineBytes && heading.address != kAhead) {
+            SMELT_AWAIT(how.until(job().root, [&] { return group.has_finished(job().root, group.episode); }));
           }
         }
-        group.finish_together();  // every participant has been heard, so each has finished everything before
-        if (!reads) {
-          SMELT_AWAIT(group.put(how, group.desk().down, &job().row.most, sizeof job().row.most));
-          SMELT_AWAIT(shelf.step(how));
-        } else {
+        if (reads) {
           group.consume(piece);
+        } else {
+          SMELT_AWAIT(shelf.step(how));
         }
-        if (awaited)
-          group.finish_now();
-        else
-          group.finish();
+        awaited ? group.finish_now() : group.finish();
     }
     return true;
   }
 
  private:
-  // Copies the block that the i-th has announced, from its shelf or its memory.
-  void take(Group& group) {
+  Gathering& job() { return shelf.job; }
+  // The i-th's announcement. If the root reads, it copies the block from the i-th's shelf or memory.
+  void hear(Group& group) {
+    std::memcpy(&heading, group.payload(group.desks[i].up), sizeof heading);
+    job().row.most = std::max(job().row.most, heading.bytes);
+    awaited |= reads && heading.address != kAhead;
+    if (!expected() || !reads) return;
     if (heading.address == kAhead)
       copy_piece(job().block(i), group.up_piece(i, piece), std::min<uint64_t>(heading.bytes, group.piece_bytes));
     else
@@ -172,12 +141,6 @@ struct GathervRoot : GathervSide {
     return false;
   }
 };
-
-template <typename Way>
-int gatherv(Way way, const Gathering& job) {
-  return way.group.me == job.root ? way.template run<GathervRoot>(way.group, job)
-                                  : way.template run<GathervSender>(way.group, job);
-}
 
 struct GathervCall : AnyCall {
   const void* in;
@@ -196,7 +159,7 @@ struct GathervCall : AnyCall {
   template <typename Way>
   int run(Way way) const {
     const smelt_data own = at(in);
-    return gatherv(way, {{way.in(own), bytes, row(), root}});
+    return way.template run<GathervAny>(way.group, Gathering{{way.in(own), bytes, row(), root}});
   }
 };
 

@@ -22,40 +22,11 @@
 namespace smelt {
 namespace {
 
-template <typename Method>
-struct ReduceShort : Machine {
-  static constexpr int kRooms = 1 + Method::kRooms;
-  Reduction job;
-  void* result = nullptr;
-  char* const unpacked;
-  Method method;
-
-  ReduceShort(InlineRoom* rooms, const Reduction& job) : job(job), unpacked(rooms[0].bytes), method(rooms + 1) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        result = group.me == job.root && job.out.base ? job.out.base : unpacked;
-        SMELT_AWAIT(method.step(how, job.in, result, job.elements, job.fold, job.root));
-        if (method.have && !job.out.base) job.out.unpack(job.out.context, 0, job.bytes(), result);
-        group.finish();
-    }
-    return true;
-  }
-};
-
-bool is_for_all(const Reduction& job) { return job.root == kEverybody; }
-smelt_collective collective_of(const Reduction& job) {
-  return is_for_all(job) ? SMELT_COLLECTIVE_ALLREDUCE : SMELT_COLLECTIVE_REDUCE;
-}
 bool is_sliced(const Group& group, const Reduction& job) {
-  return job.bytes() > group.plan.limits.of[collective_of(job)].flat;
+  return job.bytes() > group.plan.limits.of[ReduceWork::which(job)].flat;
 }
 const ReduceRoute* tree_of(Group& group, const Reduction& job) {
-  return is_for_all(job) ? nullptr : group.tree_for(job.fold, job.root);
+  return job.root == kEverybody ? nullptr : group.tree_for(job.fold, job.root);
 }
 
 // The data go through the shelves.
@@ -72,26 +43,21 @@ struct Shelved : Machine {
   }
 };
 
-// A long one, whose method depends on the group's agreements.
-struct ReduceLong : Machine {
+// A long one that single copy does not serve.
+struct ReduceShelf : Machine {
+  static constexpr int kRooms = 1;
   Reduction job;
-  BeginLong begin;
-  Single<ReduceWork> single;
   ReduceSliced sliced;
   ReduceTree along_tree;
   ReduceFlat flat;
 
-  static constexpr int kRooms = 1;
-  ReduceLong(InlineRoom*, const Reduction& job) : job(job) {}
+  ReduceShelf(InlineRoom*, const Group&, const Reduction& job) : job(job) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin.step(how, collective_of(job), job.bytes(), single, job));
-        error = begin.error;
-        if (begin.done) return true;
         if (is_sliced(group, job)) {
           SMELT_AWAIT(sliced.step(how, job));
         } else if (tree_of(group, job)) {
@@ -99,7 +65,6 @@ struct ReduceLong : Machine {
         } else {
           SMELT_AWAIT(flat.step(how, job));
         }
-        SMELT_AWAIT(begin.end(how));
     }
     return true;
   }
@@ -109,20 +74,20 @@ template <typename Way>
 int run_long(Way way, const Reduction& job) {
   if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
   // Nothing to agree on any more, nor when a started one begins.
-  if (way.group.shelves && !may_copy_once(way.group, collective_of(job), job.bytes()) &&
-      !is_tried(way.group, collective_of(job), job.bytes())) {
+  if (way.group.shelves && !may_copy_once(way.group, ReduceWork::which(job), job.bytes()) &&
+      !is_tried(way.group, ReduceWork::which(job), job.bytes())) {
     if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
     if (!tree_of(way.group, job)) return way.template run<Shelved<ReduceFlat>>(job);
   }
-  return way.template run<ReduceLong>(job);
+  return way.template run<LongMessage<ReduceShelf, ReduceWork>>(way.group, job);
 }
 
 template <typename Way>
 int reduce(Way way, const Reduction& job) {
   if (job.bytes() > kInlineBytes) return reduce_long(way, job);
-  if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline>>(job);
-  if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks>>(job);
-  return way.template run<ReduceShort<ReduceInline>>(job);
+  if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline, false>>(job);
+  if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks, false>>(job);
+  return way.template run<ReduceShort<ReduceInline, false>>(job);
 }
 
 constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names

@@ -223,7 +223,7 @@ struct ReduceScatterShelf : Machine {
   }
 };
 
-struct ReduceScatterWork : InOnePiece {
+struct ReduceScatterWork : InOnePiece<SMELT_COLLECTIVE_REDUCE_SCATTER> {
   using Job = Scattering;
   static Notice notice(const Group&, const Scattering& job) {
     return {reinterpret_cast<uint64_t>(job.in), 0, job.bytes()};
@@ -233,7 +233,7 @@ struct ReduceScatterWork : InOnePiece {
   }
 };
 
-using ReduceScatterLong = LongMessage<SMELT_COLLECTIVE_REDUCE_SCATTER, ReduceScatterShelf, ReduceScatterWork>;
+using ReduceScatterLong = LongMessage<ReduceScatterShelf, ReduceScatterWork>;
 
 template <typename Way>
 int reduce_scatter(Way way, const Scattering& job) {
@@ -267,14 +267,8 @@ struct ReduceScatterCall : AnyCall {
 }  // namespace
 
 void reduce_scatter_table(const Group& group, Table* table) {
-  const Limits& limits = group.plan.limits;
-  const char* const how = "everybody combines its block";
-  table->add(kInlineBytes, "inline, flags in the lines, %s", how);
-  if (add_tried(group, SMELT_COLLECTIVE_REDUCE_SCATTER, how, how, "single copy, everybody combines its block", table))
-    return;
-  table->add_shared(group.n > kDirectCopyParticipants ? UINT64_MAX : limits.of[SMELT_COLLECTIVE_REDUCE_SCATTER].copy,
-                    limits.piece, how);
-  table->add(UINT64_MAX, "single copy, everybody combines its block (limit %s)", limits.origin);
+  const Words words{.how = "everybody combines its block", .single = "single copy, everybody combines its block"};
+  add_methods(group, SMELT_COLLECTIVE_REDUCE_SCATTER, words, table);
 }
 void reduce_scatter_block_table(const Group& group, Table* table) { reduce_scatter_table(group, table); }
 

@@ -7,7 +7,7 @@
 namespace smelt {
 
 template <Towards towards>
-struct CopyRooted : InOnePiece {
+struct CopyRooted : InOnePiece<towards == Towards::kRoot ? SMELT_COLLECTIVE_GATHER : SMELT_COLLECTIVE_SCATTER> {
   using Job = Rooted<EqualRow>;
 
   static Notice notice(const Group& group, const Job& job) {

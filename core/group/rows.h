@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "group/describe.h"
 #include "group/single_copy.h"
 #include "group/started.h"
 
@@ -53,6 +54,36 @@ struct VariousRow {
 
 // The k-th participant that `me` serves: everybody begins with its neighbour, so that not all do so with the same one.
 inline uint32_t neighbour(const Group& group, uint32_t k) { return (group.me + k) % group.n; }
+
+// A row of equal blocks as its owner sends it: from behind its own block on, and round, without that one.
+struct Stream {
+  const char* row;
+  size_t bytes;  // of a block
+  uint32_t owner, n;
+
+  size_t length() const { return (n - 1) * bytes; }
+  // Where participant i's block begins in it.
+  size_t place(uint32_t i) const { return ((i + n - owner) % n - 1) * bytes; }
+  // A part of it: where it lies, or a copy in `room` if it takes both ends of the row.
+  const char* part(size_t offset, size_t length, char* room) const {
+    const size_t wrap = (n - 1 - owner) * bytes;  // here participant 0's begins
+    if (offset >= wrap) return row + offset - wrap;
+    const char* const from = row + (owner + 1) * bytes + offset;
+    if (offset + length <= wrap) return from;
+    copy_piece(room, from, wrap - offset);
+    copy_piece(room + (wrap - offset), row, offset + length - wrap);
+    return room;
+  }
+  void copy(size_t offset, size_t length, char* to) const {
+    const char* const from = part(offset, length, to);
+    if (from != to) copy_piece(to, from, length);
+  }
+};
+
+// Scatter's and alltoall's: the limits are those of a block, but inline is all that one sends to the others.
+inline Words of_all_blocks(const Group& group, const char* how) {
+  return {.how = how, .upto_inline = kInlineBytes / (group.n - 1)};
+}
 
 enum class Towards : uint8_t { kRoot, kOthers };  // gather, scatter
 

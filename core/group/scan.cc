@@ -92,55 +92,44 @@ struct ScanInline : Machine {
   }
 };
 
-// Two participants take this way. `served`: false means "take the shelves". error: the kernel refused after all. The
-// owner does not write to the memory that is read, in place or not, because its scan is its operand. A long exscan is
-// shared as CopyRooted shares (rooted_copy.h).
-struct ScanSingle : Machine {
-  bool served = false;
-  ExchangeNotices notices;
+// Two participants take this way. The owner does not write to the memory that is read, in place or not, because its
+// scan is its operand. A long exscan is shared as CopyRooted shares (rooted_copy.h).
+struct ScanWork : InOnePiece<SMELT_COLLECTIVE_SCAN> {
+  using Job = Scanning;
 
-  template <typename How>
-  bool step(How how, const Scanning& job) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        ++group.episode;
-        // Participant 0 has no result of an exscan.
-        notices.all[group.me] = {address(job.in), group.me == 0 ? 0 : address(job.out), job.bytes()};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        if (!notices.are_as_long(group)) return true;
-        served = notices.all[0].in != 0;
-        if (!served) return true;
-        if (group.me == 1)
-          combine(group, job);
-        else if (written(job) > 0)
-          note(write_to(group.introduction(1), job.in.base, notices.all[1].out, written(job)), &error);
-        else if (job.takes_own() && job.in.base != job.out.base)
-          unpack(job.out, 0, job.bytes(), job.in.base);
-        // The first one may not go on before the other has read.
-        group.finish_now();
-        SMELT_AWAIT(group.all_finished(how, group.episode));
-    }
-    return true;
+  static smelt_collective which(const Scanning& job) { return job.collective(); }
+  static size_t longest(const Group& group, const Scanning& job) { return group.n == 2 ? job.bytes() : 0; }
+  static Notice notice(const Group& group, const Scanning& job) {
+    // Participant 0 has no result of an exscan.
+    return {address(job.in), group.me == 0 ? 0 : address(job.out), job.bytes()};
+  }
+  static bool may_copy(const Notice& theirs, const Scanning&, uint32_t i) { return i != 0 || theirs.in != 0; }
+  static void copy(Group& group, const Scanning& job, const Notice* all, int* error) {
+    const size_t to_write = written(job, all);
+    if (group.me == 1)
+      combine(group, job, all, error);
+    else if (to_write > 0)
+      note(write_to(group.introduction(1), job.in.base, all[1].out, to_write), error);
+    else if (job.takes_own() && job.in.base != job.out.base)
+      unpack(job.out, 0, job.bytes(), job.in.base);
   }
 
  private:
   // By participant 0, of a long exscan, which is a copy and no more: half of it, so that both copy at the same time.
-  size_t written(const Scanning& job) const {
-    const bool shared = !job.takes_own() && notices.all[1].out && job.bytes() > typical(ThresholdId::kReadAlone);
+  static size_t written(const Scanning& job, const Notice* all) {
+    const bool shared = !job.takes_own() && all[1].out && job.bytes() > typical(ThresholdId::kReadAlone);
     return shared ? job.elements / 2 * job.fold.element_bytes : 0;
   }
-  void combine(Group& group, const Scanning& job) {
+  static void combine(Group& group, const Scanning& job, const Notice* all, int* error) {
     const size_t width = job.fold.element_bytes, step = group.plan.limits.read_bytes / width;
     char* const theirs = group.scratch;
     char* const room = group.scratch + kReadBytes;
-    for (size_t from = written(job) / width; from < job.elements; from += step) {
+    for (size_t from = written(job, all) / width; from < job.elements; from += step) {
       const size_t count = std::min(step, job.elements - from), bytes = count * width, offset = from * width;
       char* const out = job.out.base ? static_cast<char*>(job.out.base) + offset : nullptr;
       char* const to = out ? out : room;
       char* const read = job.takes_own() ? theirs : to;
-      note(read_from(group.introduction(0), read, notices.all[0].in + offset, bytes), &error);
+      note(read_from(group.introduction(0), read, all[0].in + offset, bytes), error);
       if (job.takes_own())
         Combiner(job.fold, count, nullptr, nullptr).combine(read, packed_view(job.in, offset, bytes, to), to, to);
       if (!out) unpack(job.out, offset, bytes, to);
@@ -148,16 +137,13 @@ struct ScanSingle : Machine {
   }
 };
 
-struct ScanLong : Machine {
-  static constexpr int kRooms = 1;
+struct ScanShelf : Machine {
   const Scanning job;
-  ScanSingle single;
   const Pieces pieces;
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
-  Trial trial;
 
-  ScanLong(InlineRoom*, const Group& group, const Scanning& job)
+  ScanShelf(InlineRoom*, const Group& group, const Scanning& job)
       : job(job), pieces(job.elements, job.fold.element_bytes, group.piece_bytes) {}
 
   template <typename How>
@@ -165,23 +151,6 @@ struct ScanLong : Machine {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(group.shelves_agreed(how));
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
-        if (group.n == 2 && may_copy_once(group, job.collective(), job.bytes())) {
-          SMELT_AWAIT(group.single_copy_agreed(how));
-        }
-        trial.begin(group, job.collective(), job.bytes());
-        if (group.n == 2 && group.single_copy() && is_for_single_copy(group, job.collective(), job.bytes())) {
-          SMELT_AWAIT(single.step(how, job));
-          error = single.error;
-          if (single.served) {
-            SMELT_AWAIT(group.lengths_differ || trial.end(how, MethodTrials::Method::kSingleCopy));
-            return true;
-          }
-        }
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
           count = pieces.in(k, job.elements), offset = k * pieces.elements * job.fold.element_bytes;
@@ -195,7 +164,6 @@ struct ScanLong : Machine {
           pass_on(group);
           group.consume(piece);
         }
-        SMELT_AWAIT(trial.end(how, MethodTrials::Method::kShelf));
     }
     return true;
   }
@@ -236,7 +204,7 @@ template <typename Way>
 int scan(Way way, const Scanning& job) {
   if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
   if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-  return way.template run<ScanLong>(way.group, job);
+  return way.template run<LongMessage<ScanShelf, ScanWork>>(way.group, job);
 }
 
 struct ScanCall : FoldForAll {
@@ -251,18 +219,10 @@ struct ScanCall : FoldForAll {
 
 }  // namespace
 
-namespace {
-
-void add_scan(const Group& group, smelt_collective which, Table* table) {
-  table->add(kInlineBytes, "inline, flags in the lines, everybody reads those before it");
-  if (add_tried(group, which, "down a chain", "down a chain", "single copy from memory to memory", table)) return;
-  const Limits& limits = group.plan.limits;
-  table->add_shared(group.n == 2 ? limits.of[which].copy : UINT64_MAX, limits.piece, "down a chain");
-  table->add(UINT64_MAX, "single copy from memory to memory (limit %s)", limits.origin);
+static void add_scan(const Group& group, smelt_collective which, Table* table) {
+  const Words words{.how = "down a chain", .how_inline = "everybody reads those before it", .most = 2};
+  add_methods(group, which, words, table);
 }
-
-}  // namespace
-
 void scan_table(const Group& group, Table* table) { add_scan(group, SMELT_COLLECTIVE_SCAN, table); }
 void exscan_table(const Group& group, Table* table) { add_scan(group, SMELT_COLLECTIVE_EXSCAN, table); }
 

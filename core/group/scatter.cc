@@ -5,10 +5,10 @@
 //   shelf   the same over the root's shelf, in pieces
 //   single  longer ones go straight from memory to memory (rooted_copy.h)
 //
-// The row begins behind the root's block and goes round, so the root's own block is not sent. Every other participant
-// looks only at the pieces that have something of its block, and says at once that it has done with the others. So the
-// first leave while the root still writes for the last. The root waits for nobody to receive; it may be up to kRing
-// calls, or kPieceRing pieces, ahead.
+// The row goes as a stream (rows.h), so the root's own block is not sent. Every other participant looks only at the
+// pieces that have something of its block, and says at once that it has done with the others. So the first leave while
+// the root still writes for the last. The root waits for nobody to receive; it may be up to kRing calls, or kPieceRing
+// pieces, ahead.
 #include "group/describe.h"
 #include "group/rooted_copy.h"
 
@@ -17,22 +17,7 @@ namespace {
 
 using Scattering = Rooted<EqualRow>;
 
-// The row as it is sent.
-size_t sent_bytes(const Group& group, size_t bytes) { return (group.n - 1) * bytes; }
-// The place in it where the block of that participant begins.
-size_t place_of(const Group& group, const Scattering& job, uint32_t i) {
-  return ((i + group.n - job.root) % group.n - 1) * job.bytes;
-}
-// A part of it, from the root's own memory.
-void copy_part(const Group& group, const Scattering& job, size_t offset, size_t length, char* to) {
-  const size_t behind = (group.n - 1 - job.root) * job.bytes;  // so much of it lies behind the root's block
-  if (offset < behind) {
-    const size_t first = std::min(length, behind - offset);
-    copy_piece(to, job.block(job.root + 1) + offset, first);
-    to += first, offset += first, length -= first;
-  }
-  if (length > 0) copy_piece(to, job.row.base + (offset - behind), length);
-}
+Stream stream_of(const Group& group, const Scattering& job) { return {job.row.base, job.bytes, job.root, group.n}; }
 
 struct ScatterInline : Machine {
   static constexpr int kRooms = 1;
@@ -49,13 +34,13 @@ struct ScatterInline : Machine {
       case 0:
         ++group.episode;
         if (group.me == job.root) {
-          copy_part(group, job, 0, group.operand_bytes, room);
-          SMELT_AWAIT(group.put(how, group.desk().down, room, group.operand_bytes));
+          from = stream_of(group, job).part(0, group.operand_bytes, room);
+          SMELT_AWAIT(group.put(how, group.desk().down, from, group.operand_bytes));
           job.keep_own(Towards::kOthers);
         } else {
           SMELT_AWAIT((from = group.get(how, job.root, group.desks[job.root].down, group.operand_bytes, room)) !=
                       nullptr);
-          unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + place_of(group, job, group.me));
+          unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + stream_of(group, job).place(group.me));
           // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
@@ -65,38 +50,39 @@ struct ScatterInline : Machine {
   }
 };
 
-// The row as it is sent, cut into pieces.
+// The stream, cut into pieces.
 struct StreamCut {
   const Scattering job;
+  const Stream stream;
   const Pieces in_all;
   const uint64_t pieces = in_all.count;
   size_t place = 0;  // where our block begins
   uint64_t begin = 0, end = 0;
 
   StreamCut(const Group& group, const Scattering& job)
-      : job(job), in_all(sent_bytes(group, job.bytes), 1, group.piece_bytes) {
+      : job(job), stream(stream_of(group, job)), in_all(stream.length(), 1, group.piece_bytes) {
     if (group.me == job.root) return;
-    place = place_of(group, job, group.me);
+    place = stream.place(group.me);
     begin = place / in_all.elements, end = (place + job.bytes - 1) / in_all.elements + 1;
   }
-  bool has(const Group&, uint64_t) const { return true; }
+  static bool has(const Group&, uint64_t) { return true; }
   uint64_t put(const Group& group, uint64_t piece, char* to) const {
-    copy_part(group, job, piece * in_all.elements, in_all.in(piece, sent_bytes(group, job.bytes)), to);
+    stream.copy(piece * in_all.elements, in_all.in(piece, stream.length()), to);
     return group.operand_bytes;
   }
-  bool take(const Group& group, uint64_t piece, const char* here, uint64_t) const {
-    const size_t first = piece * in_all.elements, last = first + in_all.in(piece, sent_bytes(group, job.bytes));
+  bool take(const Group&, uint64_t piece, const char* here, uint64_t) const {
+    const size_t first = piece * in_all.elements, last = first + in_all.in(piece, stream.length());
     const size_t from = std::max(first, place), upto = std::min(last, place + job.bytes);
     unpack<copy_piece>(job.own, from - place, upto - from, here + (from - first));
     return true;
   }
 };
 
-using ScatterLong = LongMessage<SMELT_COLLECTIVE_SCATTER, DistributeShelf<StreamCut>, CopyRooted<Towards::kOthers>>;
+using ScatterLong = LongMessage<DistributeShelf<StreamCut>, CopyRooted<Towards::kOthers>>;
 
 template <typename Way>
 int scatter(Way way, const Scattering& job) {
-  if (sent_bytes(way.group, job.bytes) <= kInlineBytes) return way.template run<ScatterInline>(job);
+  if (stream_of(way.group, job).length() <= kInlineBytes) return way.template run<ScatterInline>(job);
   return way.template run<ScatterLong>(way.group, job);
 }
 
@@ -110,7 +96,7 @@ struct ScatterCall : AnyCall {
     return !group || !out || root >= group->n || (group->me == root && !in) ? -EINVAL : 0;
   }
   bool is_nothing(const Group&) const { return bytes == 0; }
-  uint64_t operand_bytes(const Group& group) const { return sent_bytes(group, bytes); }
+  uint64_t operand_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   int alone() const { return copy_through(at(in), *out, bytes); }
   template <typename Way>
   int run(Way way) const {
@@ -120,7 +106,9 @@ struct ScatterCall : AnyCall {
 
 }  // namespace
 
-void scatter_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTER, table); }
+void scatter_table(const Group& group, Table* table) {
+  add_methods(group, SMELT_COLLECTIVE_SCATTER, of_all_blocks(group, "everybody reads the root's"), table);
+}
 
 }  // namespace smelt
 

@@ -91,102 +91,128 @@ struct RoomsCut {
   uint32_t at_turn(const Group& group, uint64_t turn) const { return (job.root + turn) % group.n; }
 };
 
-// The steps of both sides.
-struct ScattervSide : Machine {
-  static constexpr int kRooms = 1;
-  char* const room;
-  RowHeading heading{};
-  bool is_long = false;
-  const void* from = nullptr;
-  DistributeShelf<RoomsCut> shelf;
+// The part of single copy: the root waits until all have read.
+struct ScattervRead : Machine {
+  bool served = true;
 
-  ScattervSide(InlineRoom* rooms, const Group& group, const Scattering& job)
-      : room(rooms[0].bytes), shelf(rooms, group, job) {}
-
-  const Scattering& job() const { return shelf.cut.job; }
-  template <typename How>
-  bool begin(How how) {
-    if (!how.group.shelves_agreed(how)) return false;
-    if (how.group.shelves)
-      ++how.group.episode;
-    else
-      error = -ENOTSUP;
-    return true;
-  }
-  bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
-};
-
-// The end of both, of blocks that are not in the lines: `read` is our part where they are read.
-struct ScattervLong : Machine {
-  Trial trial;
-
-  template <typename How, typename Read>
-  bool step(How how, ScattervSide& side, Read read) {
+  template <typename How, typename Side>
+  bool step(How how, Side* side) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        if (side.reads(group)) {
-          SMELT_AWAIT(group.single_copy_agreed(how));
-        }
-        trial.begin(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest);
-        if (group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_SCATTERV, side.heading.longest)) {
-          SMELT_AWAIT(read());
-          group.finish_now();
-          SMELT_AWAIT(group.me != side.job().root || group.all_finished(how, group.episode));
-          SMELT_AWAIT(trial.end(how, MethodTrials::Method::kSingleCopy));
-          return true;
-        }
-        side.shelf.cut.lay_out(group, side.heading.longest);
-        SMELT_AWAIT(side.shelf.step(how));
-        error = side.shelf.error;
-        SMELT_AWAIT(trial.end(how, MethodTrials::Method::kShelf));
-        group.finish();
+        SMELT_AWAIT(side->is_root(group) || how.until(side->job().root, [&] { return side->hear_places(group); }));
+        side->take_own(group, &error);
+        group.finish_now();
+        SMELT_AWAIT(!side->is_root(group) || group.all_finished(how, group.episode));
     }
     return true;
   }
 };
 
-struct ScattervRoot : ScattervSide {
-  ScattervLong end;
+struct ScattervAny : Machine {
+  static constexpr int kRooms = 1;
+  char* const room;
+  RowHeading heading{};
+  bool is_long = false;
+  const void* from = nullptr;
+  BeginLong begin;
+  ScattervRead read;
+  DistributeShelf<RoomsCut> shelf;
 
-  using ScattervSide::ScattervSide;
+  ScattervAny(InlineRoom* rooms, const Group& group, const Scattering& job)
+      : room(rooms[0].bytes), shelf(rooms, group, job) {}
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin(how));
-        if (error) return true;
-        for (uint32_t i = 0; i < group.n; ++i)
-          if (i != job().root) heading.longest = std::max<uint64_t>(heading.longest, job().row.length(i));
-        is_long = heading.longest * (group.n - 1) > kInlineBytes;
-        if (is_long) {
-          write_heading(group);
-          SMELT_AWAIT(group.put(how, group.desk().down, room, heading_bytes(reads(group) ? group.n : 0), kHeadsLong));
-        } else {
-          from = group.n == 2 && heading.longest > 0 ? job().block(1 - job().root) : put_together(group);
-          SMELT_AWAIT(group.put(how, group.desk().down, from, heading.longest * (group.n - 1)));
-          job().keep_own(Towards::kOthers);
-          group.finish();
+        SMELT_AWAIT(group.shelves_agreed(how));
+        if (!group.shelves) {
+          error = -ENOTSUP;
           return true;
         }
-        SMELT_AWAIT(end.step(how, *this, [&] {
+        ++group.episode;
+        if (is_root(group)) {
+          say(group);
+          SMELT_AWAIT(group.put(how, group.desk().down, from, said_bytes(group), said_kind(group)));
+        } else {
+          SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
+          hear(group);
+          // If there are two participants, the one that hears the other knows that it has finished everything before.
+          if (group.n == 2) group.finish_together();
+        }
+        if (is_long) {
+          SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_SCATTERV, heading.longest, read, this));
+          if (begin.error) error = begin.error;
+          if (begin.done) return true;
+          shelf.cut.lay_out(group, heading.longest);
+          SMELT_AWAIT(shelf.step(how));
+          error = shelf.error;
+          SMELT_AWAIT(begin.end(how));
+        } else if (is_root(group)) {
           job().keep_own(Towards::kOthers);
-          return true;
-        }));
-        error = end.error;
+        } else {
+          SMELT_AWAIT((from = group.get(how, job().root, group.desks[job().root].down, short_bytes(group), room)) !=
+                      nullptr);
+          unpack(job().own, 0, std::min<size_t>(job().bytes, heading.longest),
+                 static_cast<const char*>(from) + (turn_of(group, job().root, group.me) - 1) * heading.longest);
+          if (job().bytes > heading.longest) error = -EMSGSIZE;
+        }
+        group.finish();
     }
     return true;
   }
 
+  const Scattering& job() const { return shelf.cut.job; }
+  bool is_root(const Group& group) const { return group.me == job().root; }
+  // The heading up to our place, into `room`.
+  bool hear_places(Group& group) {
+    const InlineSlot* const down = group.desks[job().root].down;
+    return group.try_get_lines(group.slot(down), heading_bytes(group.me + 1), room) != nullptr;
+  }
+  // Copies our own block, which the root has in its row and the others read.
+  void take_own(Group& group, int* failed) {
+    if (is_root(group)) return job().keep_own(Towards::kOthers);
+    const Introduction& whose = group.introduction(job().root);
+    BlockPlace block;
+    std::memcpy(&block, room + heading_bytes(group.me), sizeof block);
+    if (block.bytes != job().bytes) *failed = -EMSGSIZE;
+    const size_t length = std::min(block.bytes, job().bytes), step = job().own.base ? length : kReadBytes;
+    for (size_t offset = 0; offset < length; offset += step) {
+      const size_t part = std::min(step, length - offset);
+      char* const to = job().own.base ? static_cast<char*>(job().own.base) : group.scratch;
+      note(read_from(whose, to, block.address + offset, part), failed);
+      if (!job().own.base) unpack(job().own, offset, part, to);
+    }
+  }
+
  private:
-  const char* put_together(const Group& group) {
-    std::memset(room, 0, heading.longest * (group.n - 1));
+  size_t short_bytes(const Group& group) const { return heading.longest * (group.n - 1); }
+  bool reads(const Group& group) const { return may_copy_once(group, SMELT_COLLECTIVE_SCATTERV, heading.longest); }
+  size_t said_bytes(const Group& group) const {
+    return is_long ? heading_bytes(reads(group) ? group.n : 0) : short_bytes(group);
+  }
+  uint64_t said_kind(const Group& group) const { return is_long ? kHeadsLong : short_bytes(group); }
+
+  // The root's message: all blocks, or the heading with their places.
+  void say(const Group& group) {
+    for (uint32_t i = 0; i < group.n; ++i)
+      if (i != job().root) heading.longest = std::max<uint64_t>(heading.longest, job().row.length(i));
+    is_long = short_bytes(group) > kInlineBytes;
+    from = room;
+    if (is_long)
+      write_heading(group);
+    else if (group.n == 2 && heading.longest > 0)
+      from = job().block(1 - job().root);
+    else
+      put_together(group);
+  }
+  void put_together(const Group& group) {
+    std::memset(room, 0, short_bytes(group));
     for (uint32_t i = 0; i < group.n; ++i)
       if (i != job().root && job().row.length(i) > 0)
         copy_piece(room + (turn_of(group, job().root, i) - 1) * heading.longest, job().block(i), job().row.length(i));
-    return room;
   }
   void write_heading(const Group& group) {
     std::memcpy(room, &heading, sizeof heading);
@@ -195,41 +221,6 @@ struct ScattervRoot : ScattervSide {
       std::memcpy(room + heading_bytes(i), &place, sizeof place);
     }
   }
-};
-
-struct ScattervReceiver : ScattervSide {
-  ScattervLong end;
-
-  using ScattervSide::ScattervSide;
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        SMELT_AWAIT(begin(how));
-        if (error) return true;
-        SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
-        hear(group);
-        // If there are two participants, the one that hears the other knows that it has finished everything before.
-        if (group.n == 2) group.finish_together();
-        if (!is_long) {
-          SMELT_AWAIT((from = group.get(how, job().root, group.desks[job().root].down, heading.longest * (group.n - 1),
-                                        room)) != nullptr);
-          unpack(job().own, 0, std::min<size_t>(job().bytes, heading.longest),
-                 static_cast<const char*>(from) + (turn_of(group, job().root, group.me) - 1) * heading.longest);
-          if (job().bytes > heading.longest) error = -EMSGSIZE;
-          group.finish();
-          return true;
-        }
-        SMELT_AWAIT(end.step(
-            how, *this, [&] { return how.until(job().root, [&] { return hear_places(group); }) && read_own(group); }));
-        if (end.error) error = end.error;
-    }
-    return true;
-  }
-
- private:
   void hear(const Group& group) {
     const InlineSlot* const down = group.desks[job().root].down;
     const uint64_t what = group.what_is_here(down);
@@ -239,32 +230,7 @@ struct ScattervReceiver : ScattervSide {
     else
       heading.longest = what / (group.n - 1);
   }
-  // The heading up to our place, into `room`.
-  bool hear_places(Group& group) {
-    const InlineSlot* const down = group.desks[job().root].down;
-    return group.try_get_lines(group.slot(down), heading_bytes(group.me + 1), room) != nullptr;
-  }
-  bool read_own(Group& group) {
-    const Introduction& whose = group.introduction(job().root);
-    BlockPlace block;
-    std::memcpy(&block, room + heading_bytes(group.me), sizeof block);
-    if (block.bytes != job().bytes) error = -EMSGSIZE;
-    const size_t length = std::min(block.bytes, job().bytes), step = job().own.base ? length : kReadBytes;
-    for (size_t offset = 0; offset < length; offset += step) {
-      const size_t part = std::min(step, length - offset);
-      char* const to = job().own.base ? static_cast<char*>(job().own.base) : group.scratch;
-      note(read_from(whose, to, block.address + offset, part), &error);
-      if (!job().own.base) unpack(job().own, offset, part, to);
-    }
-    return true;
-  }
 };
-
-template <typename Way>
-int scatterv(Way way, const Scattering& job) {
-  return way.group.me == job.root ? way.template run<ScattervRoot>(way.group, job)
-                                  : way.template run<ScattervReceiver>(way.group, job);
-}
 
 struct ScattervCall : AnyCall {
   const void* in;
@@ -280,13 +246,15 @@ struct ScattervCall : AnyCall {
   int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
   template <typename Way>
   int run(Way way) const {
-    return scatterv(way, {way.out(*out), bytes, row(), root});
+    return way.template run<ScattervAny>(way.group, Scattering{way.out(*out), bytes, row(), root});
   }
 };
 
 }  // namespace
 
-void scatterv_table(const Group& group, Table* table) { add_scatter(group, SMELT_COLLECTIVE_SCATTERV, table); }
+void scatterv_table(const Group& group, Table* table) {
+  add_methods(group, SMELT_COLLECTIVE_SCATTERV, of_all_blocks(group, "everybody reads the root's"), table);
+}
 
 }  // namespace smelt
 

@@ -192,8 +192,8 @@ inline void note(bool done, int* error) {
 
 // The frame of the methods that everybody knows beforehand to be tried: everybody tells where its memory is, does its
 // share of the copying, and waits for the others, because nobody may go on before all have read and written what they
-// had to. A Work says what is told and what is done. `served`: false means "take the shelves". error: the kernel has
-// refused after all.
+// had to. A Work says for which collective, what is told and what is done. `served`: false means "take the shelves".
+// error: the kernel has refused after all.
 template <typename Work>
 struct Single : Machine {
   using Job = typename Work::Job;
@@ -219,8 +219,17 @@ struct Single : Machine {
     return true;
   }
 };
-// A Work that asks of everybody to have its data in one piece.
+// The usual answers of a Work: the longest message decides, and everybody must have its data in one piece.
+template <smelt_collective kWhich>
 struct InOnePiece {
+  template <typename Job>
+  static smelt_collective which(const Job&) {
+    return kWhich;
+  }
+  template <typename Job>
+  static size_t longest(const Group&, const Job& job) {
+    return job.longest();
+  }
   template <typename Job>
   static bool may_copy(const Notice& theirs, const Job&, uint32_t) {
     return theirs.in != 0;
@@ -228,7 +237,7 @@ struct InOnePiece {
 };
 
 // A long message of which everybody knows that it is one: by single copy, or else through the shelves.
-template <smelt_collective kWhich, typename Shelf, typename Work>
+template <typename Shelf, typename Work>
 struct LongMessage : Machine {
   static constexpr int kRooms = 1;
   const typename Work::Job job;
@@ -243,7 +252,7 @@ struct LongMessage : Machine {
   bool step(How how) {
     switch (resume_at(how)) {
       case 0:
-        SMELT_AWAIT(begin.step(how, kWhich, job.longest(), single, job));
+        SMELT_AWAIT(begin.step(how, Work::which(job), Work::longest(how.group, job), single, job));
         error = begin.error;
         if (begin.done) return true;
         SMELT_AWAIT(shelf.step(how));
@@ -314,8 +323,11 @@ struct BroadcastSingle : Machine {
 void combine_range(Group& group, const Notice* operands, const smelt_fold& fold, size_t begin, size_t end, char* out,
                    int* error);
 
-struct ReduceWork {
+struct ReduceWork : InOnePiece<SMELT_COLLECTIVE_REDUCE> {
   using Job = Reduction;
+  static smelt_collective which(const Reduction& job) {
+    return job.root == kEverybody ? SMELT_COLLECTIVE_ALLREDUCE : SMELT_COLLECTIVE_REDUCE;
+  }
   static Notice notice(const Group& group, const Reduction& job) {
     return {address(job.in), wants(job, group.me) ? address(job.out) : 0, job.bytes()};
   }

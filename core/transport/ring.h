@@ -80,7 +80,7 @@ struct Rings {
 
   uint64_t flag_of(uint64_t what) const { return what << kEpisodeBits | episode; }
 
-  // Are our slots of this episode free to be written? Not before everybody has finished the episode that had them last.
+  // Are our slots of this episode free? They are when everybody has finished the episode that had them last.
   template <typename How>
   bool slots_free(How how) {
     const uint64_t upto = episode - kRing;
@@ -203,7 +203,7 @@ struct Rings {
 
   // --- pieces of long messages
 
-  // Is our slot for this piece free? Not before everybody has consumed the piece that had it last.
+  // Is our slot for this piece free? It is when everybody has consumed the piece that had it last.
   template <typename How>
   bool piece_free(How how, uint64_t piece) {
     const uint64_t upto = piece - kPieceRing + 1;

@@ -5,7 +5,7 @@
  * and for those who use them: KIND
  *   1 core/group/broadcast.cc BroadcastShelf, of participant 0   2 reduce_flat.h, to everybody
  *   3 reduce_sliced.h, to everybody   4 1 and 2 in turn
- *   5 scan.cc, ScanLong: BEFORE pieces of 2, then a scan's along the chain, of which only the next participant's
+ *   5 scan.cc, ScanShelf: BEFORE pieces of 2, then a scan's along the chain, of which only the next participant's
  *     `consumed` is waited for once the call has used every slot, then AFTER pieces of 2
  * What is on the shelves is plain data. Checked: no race, every piece is the one that is meant, nobody hangs.
  * Mutants: FILL, FILLED, CONSUME, HAS, NOTE =RELAXED; NOWAIT nobody waits for a free slot; ONE_MORE one piece

@@ -1,6 +1,6 @@
 /* The ring of inline slots and its flow control. Stands for core/transport/ring.h:
  *   put      put() once slots_free(), else when all has_finished()
- *   get      try_get(), asked until it is there
+ *   get      get_any(), asked until it is there
  *   finish   finish(); the end of call 3: finish_together()
  * Slots in a ring of RING (kRing), `finished` told every STRIDE (kFinishStride) episodes, `settled` known locally.
  * Calls: 1 broadcast of any root (flat, or along a chain with forwards), 2 reduce to any root, 3 everybody hears everybody.

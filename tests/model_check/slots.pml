@@ -1,11 +1,11 @@
 /* The inline slots of a group and their flow control, under weak memory; ring.pml searches longer rings and more
  * calls, with memory as programs would like it. Stands for core/transport/ring.h and ring.cc:
  *   put      put(), once slots_free(), else once all has_finished(), then note_finished()
- *   get      try_get(): is_here(), then the payload
+ *   get      get_any(): is_here(), then the payload
  *   finish   finish(); finish_together()
  * and for those who use them: KIND
  *   1 broadcasts of 0 (core/group/broadcast.cc BroadcastInline)   2 of the root that is next
- *   3 allreduce.cc AllreduceInline   4 AllreduceOfTwo: the pair line, its stores and loads as in put and get
+ *   3 fold.h ReduceInline, to all   4 AllreduceOfTwo: the pair line, its stores and loads as in put and get
  *   5 single_copy.h: everybody tells where its memory is, reads (the kernel copies) everybody's, and goes on when
  *     all have finished
  *   6 1, 3 and 1 in turn
