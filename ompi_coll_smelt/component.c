@@ -14,7 +14,7 @@
  *   first_reductions.c   reductions of a communicator that has no group yet
  *   requests.c           requests of nonblocking and persistent calls
  *   NAME.h               a collective within one machine, of each row of the table (form.h)
- *   blocks.c             rows of blocks that differ
+ *   rows.c               rows of blocks, as gather, scatter and allgather have them
  *   exchange.c           all-to-all and neighbours (neighbours.c), with blocks that differ
  *   module.c             a communicator's module and its group
  *   lanes.c              the order of outstanding operations, and Open MPI's progress

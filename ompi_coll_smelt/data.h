@@ -23,7 +23,7 @@ typedef struct coll_smelt_data {
   size_t carry_at, carry_bytes;
 } coll_smelt_data;
 
-/* Bytes of `count` elements without gaps. In size_t: 2 GiB and more are ordinary. */
+/* Bytes of `count` elements without gaps. The product is in size_t: 2 GiB and more are ordinary. */
 static inline size_t coll_smelt_bytes(const struct ompi_datatype_t *type, coll_smelt_length count) {
   return type->super.size * (size_t)count;
 }

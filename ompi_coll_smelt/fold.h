@@ -92,9 +92,9 @@ static inline bool coll_smelt_is_exact(int index, const struct ompi_datatype_t *
   }
 }
 
-/* Has the result the same bits in every order? Of floating point not even the extremes: which of 0 and -0, or which
- * NaN, depends on which operand comes first. Nor sums of single bytes: Open MPI's op/avx saturates them, but only with
- * two operands and as far as its vectors reach. */
+/* Has the result the same bits in every order? Even the extremes of floating point have not: which of 0 and -0, or
+ * which NaN, depends on which operand comes first. Sums of single bytes have not either: Open MPI's op/avx saturates
+ * them, but only with two operands and as far as its vectors reach. */
 static inline bool coll_smelt_any_order(const struct ompi_op_t *op, const struct ompi_datatype_t *type) {
   if (!coll_smelt_are_predefined(op, type) || !coll_smelt_is_exact(ompi_op_ddt_map[type->id], type)) return false;
   switch (op->op_type) {
@@ -123,8 +123,8 @@ static inline void coll_smelt_open_predefined(coll_smelt_fold *fold, int index) 
   fold->fold.into_third = fold->into_third ? coll_smelt_predefined_into_third : NULL;
 }
 
-/* OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (types with gaps only). Not inlined: a call of its own leaves registers to
- * its callers (measured, reduce of 8 bytes in a tight loop, near: 22 ns, inlined 28). */
+/* OMPI_SUCCESS, or OMPI_ERR_OUT_OF_RESOURCE (types with gaps only). It is not inlined: a call of its own leaves
+ * registers to its callers (measured, reduce of 8 bytes in a tight loop, near: 22 ns, inlined 28). */
 __attribute__((noinline, unused)) static int coll_smelt_fold_open(coll_smelt_fold *fold, struct ompi_op_t *op,
                                                                   struct ompi_datatype_t *type) {
   fold->op = op;

@@ -42,7 +42,7 @@ typedef struct coll_smelt_terms {
   char *aside;                                     /* the place that it reads, if that has gaps or is overwritten */
   struct coll_smelt_lists *lists;                  /* exchange.c */
   size_t outgoing, incoming;                       /* blocks in them */
-  smelt_place *places, few_places[COLL_SMELT_FEW]; /* blocks.h; of each rank's block, in the same way */
+  smelt_place *places, few_places[COLL_SMELT_FEW]; /* rows.h; of each rank's block, in the same way */
 } coll_smelt_terms;
 
 /* The functions that a collective's file defines, coll_smelt_prepare_NAME and so on.
