@@ -122,82 +122,110 @@ bool Inflow::take_in(Message* message, MatchNode* met, Message** first, Message*
   return true;
 }
 
-// The next cell of the inbox. A message to be read by single copy goes to the list (take_in()).
+bool Inflow::has_spare() { return spare_ || (spare_ = store_->new_message()); }
+
+// The spare message gets its name. It is numbered as it comes.
+Message* Inflow::name_spare(const Header& header, uint16_t from) {
+  spare_->header = header;
+  spare_->sender = from;
+  spare_->node.key = header.key;
+  spare_->node.number = ++arrivals_;
+  return spare_;
+}
+
+// A message whose data came along: `bytes`, in the cell or in its body.
+[[gnu::always_inline]] inline Inflow::Taken Inflow::take_inline(const Header& header, const char* bytes,
+                                                                bool is_in_body, uint16_t from, Message** first,
+                                                                Message** last) {
+  const auto make = [&] {
+    name_spare(header, from);
+    if (is_in_body) {
+      std::memcpy(spare_room_, bytes, header.length);
+      spare_->header.kind = Kind::kKept;
+      spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
+    } else {
+      copy(spare_->bytes, bytes, header.length);
+    }
+    return &spare_->node;
+  };
+  // Where a receive waits the data are copied once.
+  MatchNode* const met = table_.arrive(header.key, make);
+  count(inline_);
+  auto* const receive = reinterpret_cast<Request*>(met);
+  if (met && !receive->holds && header.answer == 0) {
+    describe(receive, header, from);
+    place(receive, 0, bytes, std::min(header.length, receive->capacity));
+    reader_.pass();
+    finish(receive, alone_);
+    return Taken::kAwaited;
+  }
+  if (met) make();
+  if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
+  reader_.pass();
+  if (met) return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+  left_unexpected();
+  return Taken::kUnasked;
+}
+
+// A message whose data lie in a packet. If we have our share of its sender's packets, it may have this one only for as
+// long as it takes to copy it.
+Inflow::Taken Inflow::take_eager(const Header& header, uint16_t from, Message** first, Message** last) {
+  name_spare(header, from);
+  MatchNode* met = nullptr;
+  // relaxed: see take_in()
+  if (held_[from].load(std::memory_order_relaxed) >= share_ && !(met = table_.arrive(&spare_->node, false)) &&
+      !keep(spare_))
+    return Taken::kNot;
+  count(eager_);
+  reader_.pass();
+  return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+}
+
+// All but messages whose data came along.
+Inflow::Taken Inflow::take_other(const Header& header, uint16_t from, Message** first, Message** last) {
+  switch (header.kind) {
+    case Kind::kFinish: {
+      reader_.pass();
+      auto* const send = reinterpret_cast<Request*>(header.answer);
+      outbox_->finished(*send, false);
+      finish(send, alone_);
+      return Taken::kAwaited;
+    }
+    case Kind::kGo:
+      reader_.pass();
+      outbox_->grant(header, from);
+      return Taken::kAwaited;
+    case Kind::kPiece:
+      reader_.pass();
+      take_piece(header, from);
+      return Taken::kAwaited;
+    case Kind::kEager: return has_spare() ? take_eager(header, from, first, last) : Taken::kNot;
+    default:
+      if (!has_spare()) return Taken::kNot;
+      name_spare(header, from);
+      reader_.pass();
+      return take_in(spare_, nullptr, first, last) ? Taken::kAwaited : Taken::kUnasked;
+  }
+}
+
+// The next cell of the inbox, by the kind of its message; the usual kinds first. A message to be read by single copy
+// goes to the list (take_in()).
 [[gnu::always_inline]] inline Inflow::Taken Inflow::take_cell(const InboxCell& cell, uint16_t from, Message** first,
                                                               Message** last) {
   Header header;
   std::memcpy(&header, cell.payload, sizeof header);
-  if (header.kind == Kind::kFinish) {
-    reader_.pass();
-    auto* const send = reinterpret_cast<Request*>(header.answer);
-    outbox_->finished(*send, false);
-    finish(send, alone_);
-    return Taken::kAwaited;
-  }
-  if (header.kind == Kind::kGo) {
-    reader_.pass();
-    outbox_->grant(header, from);
-    return Taken::kAwaited;
-  }
-  if (header.kind == Kind::kPiece) {
-    reader_.pass();
-    take_piece(header, from);
-    return Taken::kAwaited;
-  }
-  if (!spare_ && !(spare_ = store_->new_message())) return Taken::kNot;
+  if (header.kind > Kind::kInline) return take_other(header, from, first, last);
+  if (!has_spare()) return Taken::kNot;
   const char* bytes = cell.payload + sizeof header;
   if (header.kind == Kind::kShort) {
     bytes = cell.payload + kShortHeaderBytes;
     header.kind = Kind::kInline;
     header.address = header.answer = 0;
   }
-  const bool is_in_body = header.kind == Kind::kInline && header.length > kInCellBytes;
+  const bool is_in_body = header.length > kInCellBytes;
   if (is_in_body && !has_room(header.length)) return Taken::kNot;
   if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
-  const auto make = [&] {
-    spare_->header = header;
-    spare_->sender = from;
-    spare_->node.key = header.key;
-    spare_->node.number = ++arrivals_;
-    if (is_in_body) {
-      std::memcpy(spare_room_, bytes, header.length);
-      spare_->header.kind = Kind::kKept;
-      spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
-    } else if (header.kind == Kind::kInline) {
-      copy(spare_->bytes, bytes, header.length);
-    }
-    return &spare_->node;
-  };
-  MatchNode* met = nullptr;
-  if (header.kind == Kind::kInline) {
-    // Where a receive waits the data are copied once.
-    met = table_.arrive(header.key, make);
-    count(inline_);
-    auto* const receive = reinterpret_cast<Request*>(met);
-    if (met && !receive->holds && header.answer == 0) {
-      describe(receive, header, from);
-      place(receive, 0, bytes, std::min(header.length, receive->capacity));
-      reader_.pass();
-      finish(receive, alone_);
-      return Taken::kAwaited;
-    }
-    if (!met) {
-      if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
-      reader_.pass();
-      left_unexpected();
-      return Taken::kUnasked;
-    }
-  }
-  make();
-  if (is_in_body) spare_room_ = nullptr;
-  // We have our share of its packets: it may have this one only for as long as it takes to copy it. relaxed: see
-  // take_in()
-  if (header.kind == Kind::kEager && held_[from].load(std::memory_order_relaxed) >= share_ &&
-      !(met = table_.arrive(&spare_->node, false)) && !keep(spare_))
-    return Taken::kNot;
-  if (header.kind == Kind::kEager) count(eager_);
-  reader_.pass();
-  return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+  return take_inline(header, bytes, is_in_body, from, first, last);
 }
 
 // The next cell is empty. If the participant that has claimed it has died, the cell is passed.
@@ -267,16 +295,11 @@ bool Inflow::take_far(uint16_t sender, const Header& header, const void* data) {
   const bool is_eager = header.kind == Kind::kInline;
   uintptr_t rest;
   if (!try_lock(draining_, &rest)) return false;
-  if (!spare_) spare_ = store_->new_message();
-  Message* const message = spare_;
-  if (!message) {
+  if (!has_spare()) {
     unlock(draining_, 0);
     return false;
   }
-  message->header = header;
-  message->sender = sender;
-  message->node.key = header.key;
-  message->node.number = ++arrivals_;
+  Message* const message = name_spare(header, sender);
   MatchNode* met = nullptr;
   if (is_eager) {
     met = table_.arrive(&message->node, false);

@@ -109,6 +109,12 @@ class Inflow {
   enum class Claim { kNobodys, kOfOneAlive, kOfOneDead };
   bool drain_locked(uint32_t wanted);  // under the lock, which it releases
   Taken take_cell(const InboxCell& cell, uint16_t from, Message** first, Message** last);
+  Taken take_inline(const Header& header, const char* bytes, bool is_in_body, uint16_t from, Message** first,
+                    Message** last);
+  Taken take_eager(const Header& header, uint16_t from, Message** first, Message** last);
+  Taken take_other(const Header& header, uint16_t from, Message** first, Message** last);
+  bool has_spare();  // a message for the next one. False: no memory
+  Message* name_spare(const Header& header, uint16_t from);
   bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
   void left_unexpected();
   Claim pass_claimed();
