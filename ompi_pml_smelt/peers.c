@@ -1,4 +1,4 @@
-/* The processes of this job on other nodes, and the rails (smelt/rail.h) to them.
+/* The processes of this job on other nodes, and the rails to them (smelt_endpoint_carrier).
  *
  *   1. announce: a process that has a network profile opens its rails, and tells everybody how to connect; one that
  *      has none says so
@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <smelt/rail.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,32 +32,26 @@ char *pml_smelt_network;
 
 enum { kAnswerSeconds = 20 }; /* docs/mpi.md: for two nodes to reach each other over their rails */
 
-static struct {
-  int (*open)(const char *, const smelt_rail_options *, smelt_rails **);
-  int (*address)(const smelt_rails *, void *, size_t *);
-  int (*connect)(smelt_rails *, const void *, size_t, uint32_t *);
-  double (*predict)(smelt_rails *, uint32_t, size_t);
-  smelt_endpoint_carrier carrier;
-} functions;
+static const smelt_endpoint_carrier *carrier;
 
 typedef struct peer_card {
   char version[16]; /* of Smelt: all must run the same */
   uint32_t usable;  /* 0: no rails here */
   uint32_t architecture;
   uint32_t bytes;
-  char address[SMELT_RAIL_ADDRESS];
+  char address[SMELT_CARRIER_ADDRESS];
 } peer_card;
 
 static const char key[] = "smelt.pml.rails";
 static peer_card own;
-static smelt_rails *rails; /* not the endpoint's yet */
+static void *rails; /* not the endpoint's yet */
 static unsigned peers;
 static const char *why_none;
 
 /* --- 1 */
 
 static void *open_library(void) {
-  static const char *const places[] = {"/../../", "/../rail_ofi/"}; /* installed; built */
+  static const char *const places[] = {"/../../", "/../rails/"}; /* installed; built */
   static const char name[] = "libsmelt_rail_ofi.so.0";
   Dl_info self;
   char folder[PATH_MAX], path[PATH_MAX + 64];
@@ -78,30 +71,20 @@ static void *open_library(void) {
 static bool load(void) {
   void *library = open_library();
   if (!library) return false;
-  const struct {
-    void *function;
-    const char *name;
-  } wanted[] = {
-      {&functions.open, "smelt_rails_open"},           {&functions.address, "smelt_rails_address"},
-      {&functions.connect, "smelt_rails_connect"},     {&functions.predict, "smelt_rail_predict"},
-      {&functions.carrier.send, "smelt_rail_send"},    {&functions.carrier.receive, "smelt_rail_receive"},
-      {&functions.carrier.test, "smelt_rail_test"},    {&functions.carrier.look, "smelt_rail_look"},
-      {&functions.carrier.close, "smelt_rails_close"},
-  };
-  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; ++i) {
-    void *found = dlsym(library, wanted[i].name);
-    if (!found) return false;
-    memcpy(wanted[i].function, &found, sizeof found);
-  }
-  return true;
+  const smelt_endpoint_carrier *(*get)(void);
+  void *found = dlsym(library, "smelt_rail_carrier");
+  if (!found) return false;
+  memcpy(&get, &found, sizeof get);
+  carrier = get();
+  return strcmp(carrier->version, smelt_version()) == 0;
 }
 
 static const char *open_rails(void) {
-  if (!load()) return "libsmelt_rail_ofi.so.0 is not to be found";
+  if (!load()) return "libsmelt_rail_ofi.so.0 of this version is not to be found";
   const char *profile = pml_smelt_network && pml_smelt_network[0] ? pml_smelt_network : NULL;
-  const int error = functions.open(profile, NULL, &rails);
+  const int error = carrier->open(profile, &rails);
   size_t bytes = 0;
-  if (error == 0 && functions.address(rails, own.address, &bytes) == 0) {
+  if (error == 0 && carrier->address(rails, own.address, &bytes) == 0) {
     own.bytes = (uint32_t)bytes;
     return NULL;
   }
@@ -155,7 +138,7 @@ static const char *look_at_cards(ompi_group_t *world) {
 
 bool pml_smelt_peers_plan(ompi_group_t *world, unsigned members) {
   if (rails) why_none = look_at_cards(world);
-  if (rails && !why_none && (size_t)world->grp_proc_count - members > SMELT_RAIL_PEERS)
+  if (rails && !why_none && (size_t)world->grp_proc_count - members > SMELT_CARRIER_PEERS)
     why_none = "there are too many ranks on other nodes";
   if (rails && why_none) pml_smelt_peers_end();
   return rails != NULL;
@@ -165,15 +148,14 @@ const char *pml_smelt_peers_why_none(void) { return why_none; }
 
 /* --- 3 */
 
-static smelt_rail_request nobodys; /* to make progress by */
 static int progress_rails(void) {
-  (void)functions.carrier.test(rails, &nobodys, NULL);
+  carrier->progress(rails);
   return 0;
 }
 
 static bool all_answer(void) {
   for (unsigned peer = 0; peer < peers; ++peer)
-    if (functions.predict(rails, peer, 1) < 0) return false;
+    if (!carrier->answers(rails, peer)) return false;
   return true;
 }
 
@@ -193,7 +175,7 @@ bool pml_smelt_peers_connect(ompi_group_t *world, const int32_t *member_of_rank,
     if (member_of_rank[name.vpid] >= 0) continue;
     peer_card theirs;
     uint32_t peer = 0;
-    if (!read_card(name, &theirs) || functions.connect(rails, theirs.address, theirs.bytes, &peer) != 0) {
+    if (!read_card(name, &theirs) || carrier->connect(rails, theirs.address, theirs.bytes, &peer) != 0) {
       why_none = "the rails of two nodes do not reach each other";
       return false;
     }
@@ -216,9 +198,7 @@ bool pml_smelt_peers_connect(ompi_group_t *world, const int32_t *member_of_rank,
 
 int pml_smelt_peers_begin(smelt_endpoint *endpoint) {
   (void)opal_progress_unregister(progress_rails);
-  functions.carrier.rails = rails;
-  functions.carrier.peers = peers;
-  if (smelt_endpoint_carry(endpoint, &functions.carrier) != 0) return OMPI_ERR_OUT_OF_RESOURCE;
+  if (smelt_endpoint_carry(endpoint, carrier, rails, peers) != 0) return OMPI_ERR_OUT_OF_RESOURCE;
   rails = NULL;
   return OMPI_SUCCESS;
 }
@@ -231,6 +211,6 @@ void pml_smelt_peers_refused(void) {
 void pml_smelt_peers_end(void) {
   if (!rails) return;
   (void)opal_progress_unregister(progress_rails);
-  functions.carrier.close(rails);
+  carrier->close(rails);
   rails = NULL;
 }

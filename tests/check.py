@@ -26,7 +26,7 @@ BUILDS = {
     'thread': ('build-tsan', ['-Db_sanitize=thread'] + SANITISED),
 }
 PROCESSES = max(3, (os.cpu_count() or 2) // 2)  # a test has two threads or more of its own, but many wait rather than work
-HOUSES = {'library': 'core/library'}  # house, which is also the suite of all its tests: its folder
+HOUSES = {'library': 'core/library', 'rails': 'rails'}  # house, which is also the suite of all its tests: its folder
 FIRST = ['source', *BUILDS]  # the first tier's order
 
 Test = collections.namedtuple('Test', 'sanitizer name suites part timeout targets')
@@ -212,6 +212,11 @@ def second_tier(tally, options, parts):
 
 # --- which tests a change can break
 
+def folder_of(room):
+    house, _, inside = room.partition('/')
+    return f'{HOUSES[house]}/{inside}/' if house in HOUSES else f'core/{room}/'
+
+
 def reach_of(suite, rooms, breaks):
     """The paths whose change can break the tests of this suite; '' is everything."""
     named = next((name for name in [suite, *(f'{house}/{suite}' for house in HOUSES)] if name in rooms), None)
@@ -228,7 +233,7 @@ def reach_of(suite, rooms, breaks):
             return ['']
         room = word.rstrip('+')
         if room in rooms:
-            paths += [f'core/{used}/' for used in [room] + (rooms[room] if word.endswith('+') else [])]
+            paths += [folder_of(used) for used in [room] + (rooms[room] if word.endswith('+') else [])]
             paths.append('core/include/')  # part of base, which all use
             paths += [f'{folder}/include/' for house, folder in HOUSES.items() if room.startswith(house + '/')]
         else:

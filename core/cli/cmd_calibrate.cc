@@ -41,8 +41,6 @@ struct CalibrateArguments {
   double race_seconds = 1;
   double limit_seconds = 0;  // 0: by the estimate
   bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
-  bool network = false;
-  std::string peer, agent = "ssh";  // of --network
 };
 
 // A calibration's findings, for its report.
@@ -299,14 +297,6 @@ int run_calibrate(const CalibrateArguments& arguments) {
 }
 
 int dispatch_calibrate(const CalibrateArguments& arguments) {
-  if (arguments.network)
-    return sample_networks_to({.peer = arguments.peer,
-                               .agent = arguments.agent,
-                               .output = arguments.output,
-                               .check = arguments.check,
-                               .fresh = arguments.fresh,
-                               .json = arguments.json,
-                               .quiet = arguments.quiet});
   if (arguments.check) return check_calibration(arguments.json, arguments.quiet);
   return run_calibrate(arguments);
 }
@@ -344,21 +334,9 @@ void add_calibrate(CLI::App& app, Action& chosen) {
           ->check(number_between(0.1, 1e6));
   CLI::Option* fresh =
       verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
-  CLI::Option* check = verb->add_flag(
-      "--check", arguments->check,
-      "measure a pair of each class, or with --network a few sizes of each, and compare with the profile: exit code 0 "
-      "within 30 %, 1 changed");
-  CLI::Option* network =
-      verb->add_flag("--network", arguments->network,
-                     "instead, sample the networks to another node and keep that: smelt network sample");
-  CLI::Option* peer = verb->add_option("--peer", arguments->peer, "the other node, with --network")->type_name("HOST");
-  network->needs(peer);
-  peer->needs(network);
-  verb->add_option("--agent", arguments->agent, "starts smelt there, called as ssh is: AGENT HOST COMMAND")
-      ->type_name("AGENT")
-      ->capture_default_str()
-      ->needs(network);
-  for (CLI::Option* other : {system, no_methods, race, limit}) network->excludes(other);
+  CLI::Option* check =
+      verb->add_flag("--check", arguments->check,
+                     "measure a pair of each class and compare with the profile: exit code 0 within 30 %, 1 changed");
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");

@@ -14,7 +14,6 @@
 #include "cli/other_figures.h"
 #include "cli/picture_request.h"
 #include "cli/preload.h"
-#include "cli/rails.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
 #include "cli/zoo_list.h"
@@ -29,8 +28,7 @@ namespace {
 
 struct InfoArguments {
   std::string machine = "this";
-  std::string network, plot;
-  bool json = false, thresholds = false, rails = false;
+  bool json = false, thresholds = false;
   uint32_t participants = 0;
 };
 
@@ -246,31 +244,12 @@ void add_info(CLI::App& app, Action& chosen) {
       ->type_name("N")
       ->check(CLI::Range(2u, kMaxParticipants))
       ->needs(thresholds);
-  CLI::Option* rails = verb->add_flag("--rails", arguments->rails,
-                                      "instead: the sampled networks, their limits, and how messages are split")
-                           ->excludes(thresholds);
-  verb->add_option("--network", arguments->network, "with --rails: a network profile instead of this machine's")
-      ->type_name("FILE")
-      ->needs(rails);
-  verb->add_option("--plot", arguments->plot, "with --rails: draw the curves and where they cross; - : on the terminal")
-      ->type_name("FILE.svg")
-      ->needs(rails);
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
       "  smelt info --machine zoo:list\nSmelt's words (hop, fan, canary, shelf ...): docs/glossary.md");
   verb->callback([arguments, &chosen] {
     chosen = [arguments] {
       if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
-      if (arguments->rails) {
-        const NetworkProfile profile =
-            read_network_profile(arguments->network.empty() ? default_network_path() : arguments->network);
-        show(rails_document(profile), arguments->json, rails_text);
-        if (arguments->plot == "-")
-          put(rails_plot_text(profile));
-        else if (!arguments->plot.empty())
-          write_file(arguments->plot, rails_plot_svg(profile));
-        return 0;
-      }
       const Report report = make_report(arguments->machine);
       if (!report.costs.note.empty()) warn(report.costs.note);
       if (arguments->thresholds) {

@@ -4,9 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ctime>
-#include <filesystem>
 #include <memory>
-#include <optional>
 
 #include "cli/command.h"
 #include "cli/interruption.h"
@@ -25,16 +23,6 @@ struct ReportArguments {
   bool measure = false, json = false;
 };
 
-// The one that was named, or else that of this machine where there is one.
-std::optional<NetworkProfile> find_network(const ReportArguments& arguments, bool here) {
-  if (!arguments.network.empty()) return read_network_profile(arguments.network);
-  if (!here) return {};
-  std::error_code error;
-  const std::string usual = default_network_path();
-  if (!std::filesystem::exists(usual, error)) return {};
-  return read_network_profile(usual);
-}
-
 int run_report(const ReportArguments& arguments) {
   if (arguments.machine == kZooList) return put_zoo_list(false);
   if (arguments.output.empty() && !arguments.json) throw UserError("report where? -o FILE.html, or --json");
@@ -46,7 +34,6 @@ int run_report(const ReportArguments& arguments) {
   if (!machine.note.empty()) warn(machine.note);
   if (arguments.measure && !machine.here)
     throw UserError("--measure: only this machine can be timed; leave --machine out");
-  const std::optional<NetworkProfile> network = find_network(arguments, machine.here);
   subject.cpus = machine.here ? allowed_cpus_of(machine) : machine.cpus;
   Interruption interrupt("interrupted; nothing was written");
   subject.stop = interrupt.asked();
@@ -65,7 +52,7 @@ int run_report(const ReportArguments& arguments) {
   add("patterns", "Chosen patterns", patterns_section(subject));
   add("raced", "Predicted against measured", raced_section(subject));
   add("thresholds", "Thresholds", thresholds_section(subject));
-  if (network) add("networks", "Networks", networks_section(subject, *network));
+  add("networks", "Networks", networks_section(subject, arguments.network));
   if (machine.here) add("conditions", "Conditions", doctor_section(subject));
   if (arguments.measure) add("measured", "Measured now", measured_section(subject));
   add("commands", "The commands", commands_section(arguments.machine));

@@ -29,15 +29,7 @@ void add_try(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
 void add_env(CLI::App& app, Action& chosen);
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
-void add_network(CLI::App& app, Action& chosen);
-// smelt calibrate --network is smelt network sample, with these of its options.
-struct NetworkSampling {
-  std::string peer, agent = "ssh", output;
-  bool check = false, fresh = false, json = false, quiet = false;
-};
-int sample_networks_to(const NetworkSampling& wanted);
 void add_report(CLI::App& app, Action& chosen);
-void add_tune(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.
 inline constexpr int kExitOutput = 1;       // stdout could not be written

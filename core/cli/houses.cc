@@ -1,13 +1,18 @@
 #include "cli/houses.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
+#include "cli/child.h"
+#include "cli/command.h"
 #include "cli/preload.h"
 #include "profile/text/error.h"
 
@@ -20,7 +25,8 @@ struct House {
   const char* option;  // of the build, which makes the program
 };
 
-constexpr House kLab = {"smelt-lab", "bench/lab", "lab"};
+constexpr House kLab = {"smelt-lab", "bench/lab", "-Dlab=true"};
+constexpr House kRails = {"smelt-network", "rails", "-Drails=enabled"};
 
 struct HouseRow {
   const House& house;
@@ -33,13 +39,36 @@ constexpr HouseRow kHouseRows[] = {
     {kLab, "compare", nullptr, "All patterns side by side: on a machine, or on a folder of machines"},
     {kLab, "calibrate", "--simulate",
      "calibrate a machine that is not there: --simulate=MACHINE; --help --simulate=MACHINE has its options"},
+    {kRails, "network", nullptr, "Sample the networks to another node, for smelt info --rails and tune"},
+    {kRails, "tune", nullptr, "Give Open MPI the parameters that follow from the sampled networks"},
+    {kRails, "info", "--rails", "instead: the sampled networks, their limits, and how messages are split"},
+    {kRails, "calibrate", "--network",
+     "instead, sample the networks to another node and keep that: smelt network sample"},
 };
 
 std::string program_of(const House& house) { return find_part(house.folder, "smelt", house.program); }
 
+// Throws UserError where it is missing; `what` is asked of it.
+std::string need_program(const House& house, const std::string& what) {
+  const std::string path = program_of(house);
+  if (path.empty())
+    throw UserError(fmt::format("{}: {}, which does this, is not beside this program; build Smelt with {}", what,
+                                house.program, house.option));
+  return path;
+}
+
 // "--simulate" and "--simulate=..." alike.
 bool names_option(const std::string& word, const std::string& option) {
   return word == option || word.starts_with(option + "=");
+}
+
+std::string read_to_end(int fd) {
+  std::string all;
+  char part[4096];
+  for (ssize_t got; (got = ::read(fd, part, sizeof part)) > 0 || (got < 0 && errno == EINTR);)
+    if (got > 0) all.append(part, static_cast<size_t>(got));
+  ::close(fd);
+  return all;
 }
 
 // The row that these arguments mean, nullptr where smelt has the verb itself.
@@ -62,10 +91,7 @@ void leave_to_house(const std::vector<std::string>& words) {
   const HouseRow* const row = house_row_of(words);
   if (!row) return;
   const std::string what = row->option ? fmt::format("{} {}", row->verb, row->option) : row->verb;
-  const std::string path = program_of(row->house);
-  if (path.empty())
-    throw UserError(fmt::format("{}: {}, which does this, is not beside this program; build Smelt with -D{}=true", what,
-                                row->house.program, row->house.option));
+  const std::string path = need_program(row->house, what);
   std::vector<std::string> arguments = {"smelt"};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<char*> pointers;
@@ -89,6 +115,28 @@ std::string find_house(const std::string& program) {
   for (const HouseRow& row : kHouseRows)
     if (program == row.house.program) return program_of(row.house);
   return "";
+}
+
+std::string ask_house(const std::vector<std::string>& words) {
+  const HouseRow* const row = house_row_of(words);
+  if (!row) throw UserError(fmt::format("{} is no house's", words[0]));
+  ChildPlan plan;
+  plan.command = {need_program(row->house, words[0])};
+  plan.command.insert(plan.command.end(), words.begin(), words.end());
+  int out[2], err[2];
+  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0)
+    throw UserError(fmt::format("no pipe ({})", std::strerror(errno)));
+  plan.out = out[1], plan.err = err[1];
+  const Child child = start_child(plan);
+  ::close(out[1]), ::close(err[1]);
+  // One after the other: what a program with one verb says of an error fits into a pipe.
+  const std::string answer = read_to_end(out[0]), said = read_to_end(err[0]);
+  int status = 0;
+  if (child.error == 0) ::waitpid(child.pid, &status, 0);
+  if (child.error == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) return answer;
+  constexpr std::string_view kOurs = "smelt: ";
+  throw UserError(said.empty() ? fmt::format("{} has failed", row->house.program)
+                               : one_line(said.substr(said.starts_with(kOurs) ? kOurs.size() : 0)));
 }
 
 }  // namespace smelt

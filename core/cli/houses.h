@@ -22,4 +22,8 @@ void name_houses(CLI::App& app);
 // The program of a house, "" where it is missing.
 std::string find_house(const std::string& program);
 
+// What the house's program prints for these arguments. Throws UserError where it is missing or has failed, with its own
+// words.
+std::string ask_house(const std::vector<std::string>& words);
+
 }  // namespace smelt

@@ -23,8 +23,6 @@ void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
   add_try(app, chosen, tail);
   add_run(app, chosen, tail);
   add_env(app, chosen);
-  add_network(app, chosen);
-  add_tune(app, chosen);
   add_config(app, chosen);
   name_houses(app);
 }

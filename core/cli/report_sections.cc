@@ -12,9 +12,9 @@
 #include "cli/comparison.h"
 #include "cli/doctor.h"
 #include "cli/hops.h"
+#include "cli/houses.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"
-#include "cli/rails.h"
 #include "cli/thresholds.h"
 #include "draw/charts.h"
 #include "draw/plot.h"
@@ -294,6 +294,8 @@ std::string patterns_section(ReportSubject& subject) {
 namespace {
 
 // The axis names the unit, the notes what the upright lines are.
+}  // namespace
+
 std::string plot_figure(const Plot& plot, const std::string& id) {
   Plot bare = plot;
   bare.title.clear();
@@ -302,8 +304,6 @@ std::string plot_figure(const Plot& plot, const std::string& id) {
   for (const PlotPlace& place : plot.places) drawing.notes.push_back("Dashed: " + place.words);
   return html::figure(drawing, id);
 }
-
-}  // namespace
 
 std::string thresholds_section(ReportSubject& subject) {
   const MachineFile& machine = subject.machine;
@@ -346,11 +346,13 @@ std::string doctor_section(ReportSubject& subject) {
   return out + table_html(doctor_table(document), true);
 }
 
-std::string networks_section(ReportSubject& subject, const NetworkProfile& profile) {
-  const Document& document = subject.document["networks"] = rails_document(profile);
-  std::string out = html::preformatted(rails_text(document), "Rails");
-  size_t nth = 0;
-  for (const Plot& plot : rails_plots(profile)) out += plot_figure(plot, fmt::format("rail-{}", ++nth));
+std::string networks_section(ReportSubject& subject, const std::string& profile) {
+  if (profile.empty() && (!subject.machine.here || find_house("smelt-network").empty())) return "";
+  std::vector<std::string> words = {"info", "--rails", "--html"};
+  if (!profile.empty()) words.insert(words.end(), {"--network", profile});
+  std::string out = ask_house(words);
+  words[2] = "--json";
+  if (!out.empty()) subject.document["networks"] = Document::parse(ask_house(words));
   return out;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "discover/machine_file.h"
-#include "profile/text/network.h"
+#include "draw/plot.h"
 #include "report/table.h"
 
 namespace smelt {
@@ -34,7 +34,10 @@ std::string patterns_section(ReportSubject& subject);
 std::string thresholds_section(ReportSubject& subject);
 std::string raced_section(ReportSubject& subject);
 std::string doctor_section(ReportSubject& subject);  // of this machine, now
-std::string networks_section(ReportSubject& subject, const NetworkProfile& profile);
+// A plot as a figure of the page.
+std::string plot_figure(const Plot& plot, const std::string& id);
+// Of that profile; "": of this machine's, if its networks were sampled.
+std::string networks_section(ReportSubject& subject, const std::string& profile);
 // Times this machine now, for some seconds, and runs the programs of the build tree that compare OpenMP and MPI.
 std::string measured_section(ReportSubject& subject);
 std::string commands_section(const std::string& machine);  // as --machine takes it

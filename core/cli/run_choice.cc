@@ -13,11 +13,9 @@
 #include "cli/bind.h"
 #include "cli/command.h"
 #include "cli/fit.h"
-#include "cli/open_mpi_parameters.h"
+#include "cli/houses.h"
 #include "cli/preload.h"
-#include "network/interfaces.h"
 #include "profile/text/error.h"
-#include "profile/text/network.h"
 #include "smelt_config.h"
 
 namespace smelt {
@@ -83,23 +81,15 @@ std::string messages_to_use(const RunChoice& choice) {
 std::vector<Parameter> network_parameters(const RunChoice& choice) {
   if (!choice.networks) return {};
   try {
-    const std::string path = default_network_path();
-    if (::access(path.c_str(), F_OK) != 0) throw UserError("no network was sampled yet; see 'smelt network --help'");
-    const NetworkProfile profile = read_network_profile(path);
-    const std::vector<NetworkInterface> here = network_interfaces();
-    for (const NetworkRail& rail : profile.rails)
-      if (std::none_of(here.begin(), here.end(), [&](const NetworkInterface& one) {
-            return one.name == rail.interface && one.driver == rail.driver;
-          }))
-        throw UserError(fmt::format("{}: there is no {} ({}) here any more; sample the networks again", path,
-                                    rail.interface, rail.driver));
-    const std::vector<Parameter> parameters = open_mpi_parameters(profile);
+    std::vector<Parameter> parameters;
+    for (const Document& row : Document::parse(ask_house({"tune", "openmpi", "--here", "--json"})))
+      parameters.push_back({row["parameter"], row["value"], row["why"]});
     const std::string user = users_network_variable(parameters);
     if (!user.empty()) throw UserError(fmt::format("{} is set", user));
     if (choice.verbose) {
       std::string said;
       for (const Parameter& one : parameters) said += fmt::format(" {}={}", one.name, one.value);
-      warn(fmt::format("Open MPI is given, from {}:{}", path, said));
+      warn(fmt::format("Open MPI is given, from the sampled networks:{}", said));
     }
     return parameters;
   } catch (const UserError& error) {  // the program runs all the same

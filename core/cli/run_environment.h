@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/open_mpi_parameters.h"
-
 namespace smelt {
+
+// One of Open MPI's own.
+struct Parameter {
+  std::string name, value, why;
+};
 
 struct EnvironmentChange {
   std::string name;

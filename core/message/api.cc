@@ -183,9 +183,10 @@ void smelt_endpoint_set(smelt_endpoint* endpoint, int reads, int crowded, void (
 
 void smelt_endpoint_one_thread(smelt_endpoint* endpoint) { endpoint->endpoint->set_alone(true); }
 
-int smelt_endpoint_carry(smelt_endpoint* endpoint, const smelt_endpoint_carrier* carrier) {
+int smelt_endpoint_carry(smelt_endpoint* endpoint, const smelt_endpoint_carrier* carrier, void* rails, unsigned peers) {
   if (!endpoint || !carrier) return -EINVAL;
-  return endpoint->endpoint->carry(*carrier);
+  if (std::strcmp(carrier->version, smelt_version()) != 0) return -EPROTO;
+  return endpoint->endpoint->carry(*carrier->carriage, rails, peers);
 }
 
 unsigned smelt_endpoint_wait(smelt_endpoint* endpoint, smelt_transfer* const* transfers, unsigned count,

@@ -6,8 +6,8 @@
 
 #include "base/os/shared_memory.h"
 #include "base/ticks.h"
+#include "message/carrier.h"
 #include "message/data.h"
-#include "message/far.h"
 #include "message/inflow.h"
 #include "message/outbox.h"
 

@@ -6,7 +6,8 @@
 #include <cerrno>
 
 #include "base/os/process.h"
-#include "message/far.h"
+#include "message/carrier.h"
+#include "message/data.h"
 
 namespace smelt::message {
 
@@ -46,17 +47,28 @@ void Endpoint::close(Endpoint* endpoint) {
   free_object(endpoint);
 }
 
-int Endpoint::carry(const smelt_endpoint_carrier& carrier) {
-  if (far_ || !Far::is_good(carrier) || members_ + carrier.peers > UINT16_MAX) return -EINVAL;
+int Endpoint::carry(const smelt_carriage& carriage, void* rails, uint32_t peers) {
+  if (far_ || peers == 0 || peers > UINT16_MAX - members_) return -EINVAL;
+  const CarrierHost host = {
+      this,
+      areas_.shape.members,
+      [](Endpoint* endpoint, uint64_t bytes) { return endpoint->store_.new_parcel(bytes); },
+      [](Endpoint* endpoint, void* parcel, uint64_t bytes) { endpoint->store_.free_parcel(parcel, bytes); },
+      [](Endpoint* endpoint, Message* message) { endpoint->store_.free_message(message); },
+      [](Endpoint* endpoint, uint16_t sender, const Header& header, const void* data) {
+        return endpoint->inflow_.take_far(sender, header, data);
+      },
+      [](Request* send, uint64_t at, void* to, uint64_t bytes) { message::fetch(send, at, to, bytes); },
+      [](Endpoint* endpoint, Request* request) { message::finish(request, endpoint->alone_); },
+      [](Endpoint* endpoint) { endpoint->liveness_.note_gone(); }};
   int error = 0;
-  Far* far = Far::open(carrier, areas_.shape.members, {&store_, &liveness_, &inflow_}, &error);
-  if (!far) return error;
-  far->set_alone(alone_);
-  members_ += carrier.peers;
-  far_ = far;
-  liveness_.set_far(far, members_);
-  outbox_.set_far(far, members_);
-  inflow_.set_far(far, members_);
+  Carrier* const carrier = carriage.open(rails, peers, host, &error);
+  if (!carrier) return error;
+  members_ += peers;
+  far_ = carrier;
+  liveness_.set_far(carrier, members_);
+  outbox_.set_far(carrier, members_);
+  inflow_.set_far(carrier, members_);
   return 0;
 }
 
@@ -70,7 +82,6 @@ void Endpoint::set_alone(bool alone) {
   store_.set_alone(alone);
   outbox_.set_alone(alone);
   inflow_.set_alone(alone);
-  if (far_) far_->set_alone(alone);
 }
 
 Counters Endpoint::counters() const {

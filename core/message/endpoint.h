@@ -33,7 +33,7 @@
 //     Store      memory for messages that wait in this process      store.h      calls nobody
 //
 // What needs several of them is the endpoint's own: progress(), waiting (wait.cc), and the end of requests whose other
-// side has died (abandon.cc). Members on other machines have a part of their own beside them (far.h).
+// side has died (abandon.cc). Members on other machines are reached by a carrier, which is no part of it (carrier.h).
 #pragma once
 
 #include <cstdint>
@@ -48,11 +48,11 @@
 #include "message/store.h"
 #include "message/waiters.h"
 
-struct smelt_endpoint_carrier;
+struct smelt_carriage;
 
 namespace smelt::message {
 
-class Far;
+class Carrier;
 
 class Endpoint : public Object {
  public:
@@ -80,8 +80,8 @@ class Endpoint : public Object {
   // first message.
   void set_host(void (*progress)(void* argument), void* argument) { host_ = progress, host_argument_ = argument; }
   // Members on other machines, from the number of this machine's on. Before the first message to or from them, and
-  // nobody else is within. 0, -EINVAL, -ENOMEM, or the carrier's error. Closed with the endpoint.
-  int carry(const smelt_endpoint_carrier& carrier);
+  // nobody else is within. 0, -EINVAL, or the carrier's error. Closed with the endpoint.
+  int carry(const smelt_carriage& carriage, void* rails, uint32_t peers);
   // How long a sleeper sleeps before it asks whether the others live; 0: until somebody wakes it. ns
   void set_sleep(int64_t ns) { waiters_.set_sleep(ns); }
 
@@ -151,7 +151,7 @@ class Endpoint : public Object {
   Areas areas_;
   uint32_t members_ = 0;  // with those on other machines
   bool alone_ = false, crowded_ = false;
-  Far* far_ = nullptr;  // nullptr: all members are on this machine
+  Carrier* far_ = nullptr;  // nullptr: all members are on this machine
   void (*host_)(void*) = nullptr;
   void* host_argument_ = nullptr;
   Store store_;

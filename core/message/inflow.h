@@ -28,7 +28,7 @@
 
 namespace smelt::message {
 
-class Far;
+class Carrier;
 class Liveness;
 class Outbox;
 
@@ -54,7 +54,7 @@ class Inflow {
     single_copy_.store(allowed, std::memory_order_relaxed);
   }
   void set_trials(bool on) { trials_.set_on(on); }  // the limit above is only where both ways have yet to be tried
-  void set_far(Far* far, uint32_t members) { far_ = far, members_ = members; }
+  void set_far(Carrier* far, uint32_t members) { far_ = far, members_ = members; }
 
   // Its contract is Endpoint's (receive.cc).
   int receive(Request* request, int32_t source, uint16_t context, int32_t tag, bool any_tag, void* buffer,
@@ -143,7 +143,7 @@ class Inflow {
   Store* store_ = nullptr;
   Outbox* outbox_ = nullptr;
   const Liveness* liveness_ = nullptr;
-  Far* far_ = nullptr;
+  Carrier* far_ = nullptr;
   std::atomic<uint32_t>* held_ = nullptr;  // [members of this machine] packets, with messages nobody has asked for
   MatchTable table_;
 

@@ -3,7 +3,7 @@
 
 #include "base/os/os.h"
 #include "base/seat.h"
-#include "message/far.h"
+#include "message/carrier.h"
 
 namespace smelt::message {
 

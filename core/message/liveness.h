@@ -2,7 +2,7 @@
 //
 // A member dies once. The kernel knows of those of this machine, and asking it takes microseconds; so of all threads
 // together one asks, now and then, for all members at once. Those of other machines are gone when their carrier has
-// failed with them (far.h). A process that finds a member gone may rely on all that it wrote while it lived.
+// failed with them (carrier.h). A process that finds a member gone may rely on all that it wrote while it lived.
 //
 // What follows from a death is the endpoint's: abandon.cc.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace smelt::message {
 
-class Far;
+class Carrier;
 
 class Liveness {
  public:
@@ -23,7 +23,7 @@ class Liveness {
 
   static uint64_t arena_bytes(const Shape& shape) { return shape.members; }
   bool open(Arena* arena, const Areas& areas);  // false: no memory
-  void set_far(const Far* far, uint32_t members) { far_ = far, members_ = members; }
+  void set_far(const Carrier* far, uint32_t members) { far_ = far, members_ = members; }
 
   // Asks the kernel for all members of this machine, unless that was done just now.
   void ask();
@@ -41,7 +41,7 @@ class Liveness {
  private:
   Areas areas_;
   uint32_t members_ = 0;  // with those on other machines
-  const Far* far_ = nullptr;
+  const Carrier* far_ = nullptr;
   std::atomic<bool> somebody_{false};
   std::atomic<uint8_t>* gone_ = nullptr;       // [members of this machine]
   alignas(64) std::atomic<int64_t> asked_{0};  // ns: when the kernel was last asked

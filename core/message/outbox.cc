@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/os/os.h"
+#include "message/carrier.h"
 #include "message/data.h"
-#include "message/far.h"
 #include "message/lock_bit.h"
 
 namespace smelt::message {

@@ -22,7 +22,7 @@
 
 namespace smelt::message {
 
-class Far;
+class Carrier;
 
 class Outbox {
  public:
@@ -34,7 +34,7 @@ class Outbox {
   void set_alone(bool alone);  // lock_bit.h
   void set_eager(uint64_t bytes) { eager_bytes_ = bytes; }
   uint64_t eager_bytes() const { return eager_bytes_; }
-  void set_far(Far* far, uint32_t members) { far_ = far, members_ = members; }
+  void set_far(Carrier* far, uint32_t members) { far_ = far, members_ = members; }
 
   // Its contract is Endpoint's.
   int send(Request* request, uint16_t to, uint16_t context, int32_t tag, const void* data, uint64_t bytes,
@@ -108,7 +108,7 @@ class Outbox {
   uint64_t eager_bytes_ = 0;  // messages of more are announced
   Queue* queues_ = nullptr;   // [members of this machine]
   Store* store_ = nullptr;
-  Far* far_ = nullptr;
+  Carrier* far_ = nullptr;
   PacketPool pool_;   // of our own area, for eager messages
   PiecePool pieces_;  // ... for messages in pieces
   alignas(64) std::atomic<uint64_t> deferred_{0};

@@ -1,8 +1,8 @@
 // Receives (inflow.h): they ask the matching table for a message that has come before them, or wait there for theirs.
 #include <cerrno>
 
+#include "message/carrier.h"
 #include "message/data.h"
-#include "message/far.h"
 #include "message/inflow.h"
 
 namespace smelt::message {

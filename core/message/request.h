@@ -50,8 +50,8 @@ struct Request {
   void* buffer = nullptr;
   uint64_t capacity = 0;
   uint64_t moved = 0, wanted = 0;  // bytes: that have gone, or come, in pieces; that will
-  uint64_t other = 0;              // the receive's address, in its process; elsewhere: its slot (far_slots.h)
-  uint64_t slot = 0, arrived = 0;  // to or from elsewhere: our slot; bytes of those that have moved
+  uint64_t other = 0;              // the receive's address, in its process; elsewhere: its name there
+  uint64_t slot = 0, arrived = 0;  // to or from elsewhere: our name for it; bytes of those that have moved
   uint64_t began = 0;              // ticks: a receive has met its message; 0: its time does not count (way_trials.h)
   bool goes_both_ways = false;  // ... and it is the work that counts. Of a send: the receiver asks what its pieces take
   uint64_t work = 0;            // ticks of both sides, spent on pieces; of a send, on the next one

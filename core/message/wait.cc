@@ -15,8 +15,8 @@
 
 #include "base/os/os.h"
 #include "base/seat.h"
+#include "message/carrier.h"
 #include "message/endpoint.h"
-#include "message/far.h"
 #include "policy/wait.h"
 
 namespace smelt::message {

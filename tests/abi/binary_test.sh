@@ -21,10 +21,10 @@ listed() { tr ';' '\n' <"$1" | sed -n 's/^ *\([A-Za-z_][A-Za-z0-9_]*\) *$/\1/p' 
 declared() { sed -n 's/^SMELT_API .*\b\(smelt_[a-z_]*\)(.*/\1/p' "$@" | sort; }
 difference=$(mktemp)
 if [ -n "$rails" ]; then
-  exported "$rails" >"$difference.a"; listed "$source/rail_ofi/smelt_rail_ofi.map" | grep '^smelt_' >"$difference.b"
+  exported "$rails" >"$difference.a"; listed "$source/rails/ofi/smelt_rail_ofi.map" | grep '^smelt_' >"$difference.b"
   diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other symbols than its map lists (<)"; cat "$difference"; }
   # Each function of the header is in it.
-  declared "$source/core/include/smelt/rail.h" >"$difference.b"
+  declared "$source/rails/include/smelt/rail.h" >"$difference.b"
   diff "$difference.b" "$difference.a" >"$difference" || { fail "libsmelt_rail_ofi.so exports (>) other functions than smelt/rail.h declares (<)"; cat "$difference"; }
 fi
 exported "$shim" >"$difference.a"; listed "$source/gomp_shim/smelt_gomp.map" | grep -E '^(GOMP|omp)_|^smelt_gomp_counters$|^dlclose$|^pthread_create$|^pthread_setspecific$|^tss_set$|^__cxa_thread_atexit_impl$' >"$difference.b"

@@ -25,6 +25,13 @@ for completion in bash-completion/completions/smelt zsh/site-functions/_smelt fi
   [ -n "$(find "$place" -path "*/share/$completion")" ] || { echo "FAIL: no $completion"; exit 1; }
 done
 [ -n "$(find "$place" -path '*/man1/smelt.1')" ] || { echo "FAIL: no manual page smelt(1)"; exit 1; }
+# smelt finds the program of rails, where that house was built.
+if [ -n "$(find "$place" -name libsmelt_rail_ofi.so)" ]; then
+  "$smelt" network --help | grep -q 'listen' || { echo "FAIL: smelt does not find smelt-network"; exit 1; }
+  [ -n "$(find "$place" -path '*/man1/smelt-network.1')" ] || { echo "FAIL: no manual page smelt-network(1)"; exit 1; }
+  [ -n "$(find "$place" -path '*/man3/smelt_rail_send.3')" ] || { echo "FAIL: no manual page smelt_rail_send(3)"; exit 1; }
+  [ -n "$(find "$place" -path '*/include/smelt/rail.h')" ] || { echo "FAIL: no smelt/rail.h"; exit 1; }
+fi
 # Module files, units, prologues and completions, with this prefix.
 prefix=${smelt#"$place"} prefix=${prefix%/bin/smelt}
 for file in share/modulefiles/smelt/*.lua share/modulefiles/smelt/*.*.? lib/systemd/system/smelt-calibrate.service \

@@ -7,16 +7,16 @@ cd "$1" || exit 1
 failed=0 checked=0
 rooms=$(sed -n 's/^\([a-z/]*\):.*/\1/p' tests/layering.txt)
 allowed() { sed -n "s|^\($1\): *\(.*\)|\1 \2|p" tests/layering.txt; }
-room_of() { sed -n 's/^#include "\(profile\/text\|library\/[a-z_]*\|[a-z_]*\)\/.*/\1/p' "$@" | sort -u; }
+room_of() { sed -n 's/^#include "\(profile\/text\|library\/[a-z_]*\|rails\/[a-z_]*\|[a-z_]*\)\/.*/\1/p' "$@" | sort -u; }
 # What is a house's, main may not have: neither may its row name such a room, nor a file include one or a header that only programmers use.
-! grep -E '^[a-z_/]+:.* library/' tests/layering.txt | grep -v '^library/' || { echo "FAIL: main may not use a house's room"; failed=1; }
-for header in $(find core gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt rail_ofi -path core/library -prune -o -name '*.[ch]' -print -o -name '*.cc' -print |
+! grep -E '^[a-z_/]+:.* (library|rails)/' tests/layering.txt | grep -vE '^(library|rails|bench)/' || { echo "FAIL: main may not use a house's room"; failed=1; }
+for header in $(find core gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -path core/library -prune -o -name '*.[ch]' -print -o -name '*.cc' -print |
     xargs sed -n 's/^# *include <\(smelt\/[^>]*\)>.*/\1/p' | sort -u); do
   checked=$((checked + 1))
   [ -e "core/include/$header" ] || { echo "FAIL: main includes <$header>, which is a house's"; failed=$((failed + 1)); }
 done
 for room in $rooms; do
-  case $room in bench/*) folder=$room ;; *) folder=core/$room ;; esac
+  case $room in bench/*|rails/*) folder=$room ;; *) folder=core/$room ;; esac
   for file in $(find "$folder" -maxdepth 2 -name '*.cc' -o -maxdepth 2 -name '*.h' -o -maxdepth 2 -name '*.def'); do
     case $room:$file in profile:core/profile/text/*) continue ;; esac
     checked=$((checked + 1))
@@ -42,13 +42,6 @@ for shim in gomp_shim kmp_shim; do
     esac
   done
 done
-for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' rail_ofi/*.cc rail_ofi/*.h | sort -u); do
-  checked=$((checked + 1))
-  case " rail_ofi base rail profile " in
-    *" $included "*) ;;
-    *) echo "FAIL: rail_ofi includes $included/, which it may not"; failed=$((failed + 1)) ;;
-  esac
-done
 # The components see Smelt through its installed headers and nothing else.
 for component in ompi_coll_smelt ompi_pml_smelt; do
   for included in $(sed -n 's/^#include "\([a-z_]*\)\/.*/\1/p' $component/*.c $component/*.h | sort -u); do
@@ -70,7 +63,7 @@ done
 # The runtime half and the shims neither end the host program, nor print, nor read its environment behind options.h's back. Words in
 # comments do not count; ::exit and std::exit are exit.
 called() { sed 's|//.*||' "$2" | grep -Eq "(^|[^_a-zA-Z:>.])(std::|::)?$1 *\("; }
-runtime_half=$(find core/transport core/model core/rail core/profile/*.* core/policy core/message core/generate core/schedule core/team core/group core/openmp $(sed -n 's|^\(library/[a-z]*\):.*|core/\1|p' tests/layering.txt) rail_ofi gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
+runtime_half=$(find core/transport core/model core/profile/*.* core/policy core/message core/generate core/schedule core/team core/group core/openmp $(sed -n 's|^\(library/[a-z]*\):.*|core/\1|p' tests/layering.txt) rails/rail rails/far rails/ofi gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt -name '*.cc' -o -name '*.c' -o -name '*.h')
 runtime_half="$runtime_half $(find core/base -name '*.cc' -o -name '*.h')"
 checked=$((checked + $(echo $runtime_half | wc -w)))
 for word in abort exit _exit _Exit quick_exit __builtin_trap __builtin_abort printf fprintf puts getenv secure_getenv; do

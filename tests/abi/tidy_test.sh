@@ -20,7 +20,7 @@ files=$(find core/base core/transport core/model core/profile core/policy core/m
 [ -z "$(grep -o 'library/queue/create\.cc"' "$build/compile_commands.json")" ] ||
   files="$files $(find core/library -name '*.cc' ! -path '*/tests/*' ! -path '*/bench/*' ! -path '*/examples/*')"
 # Known to the build only where libfabric's headers are.
-[ -z "$(grep -o 'rail_ofi/open\.cc"' "$build/compile_commands.json")" ] || files="$files $(ls rail_ofi/*.cc)"
+[ -z "$(grep -o 'rails/ofi/open\.cc"' "$build/compile_commands.json")" ] || files="$files $(ls rails/rail/*.cc rails/far/*.cc rails/ofi/*.cc)"
 # The components' files are known to the build only where Open MPI is.
 [ -z "$(grep -o 'ompi_coll_smelt/module\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_coll_smelt/*.c)"
 [ -z "$(grep -o 'ompi_pml_smelt/node\.c"' "$build/compile_commands.json")" ] || files="$files $(ls ompi_pml_smelt/*.c)"

@@ -227,8 +227,8 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  for (const std::string verb : {"doctor", "calibrate", "profile", "info", "tree", "draw", "report", "try", "run",
-                                 "env", "network", "tune", "config"})
+  for (const std::string verb :
+       {"doctor", "calibrate", "profile", "info", "tree", "draw", "report", "try", "run", "env", "config"})
     EXPECT_NE(page.find(".SS smelt " + verb), std::string::npos) << verb;
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"doctor"},
                                                                                     {"calibrate"},
@@ -243,10 +243,6 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
                                                                                     {"run"},
                                                                                     {"try"},
                                                                                     {"env"},
-                                                                                    {"network", "listen"},
-                                                                                    {"network", "sample"},
-                                                                                    {"network", "diff"},
-                                                                                    {"tune"},
                                                                                     {"config"}}) {
     // Every option of every verb, from its own help.
     std::vector<std::string> words = verb;

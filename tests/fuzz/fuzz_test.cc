@@ -1,12 +1,6 @@
-// What the parsers do with damaged input, a minute each: they accept what makes sense, refuse the rest in one line,
-// and nothing else. The sanitizer builds run it too, and find what is read or written beside a buffer on the way.
-//
-//   SMELT_TEST_FUZZ_SECONDS for how long (60)
-//   SMELT_TEST_FUZZ_CASES   how many cases instead
-//   SMELT_TEST_FUZZ_SEED    where they begin (1): case k of seed s is case 0 of seed s + k, so one can be had alone
-//
-// A case is a function of its seed. The seed at work is in the file that is named at the start, and stays there if the
-// process dies of it.
+// Profiles, machine files and command lines, damaged (fuzz.h).
+#include "fuzz.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +20,6 @@
 #include <unistd.h>
 
 #include "../cli/program.h"
-#include "../core/folder.h"
 #include "../core/profile/packed.h"
 #include "discover/machine.h"
 #include "discover/machine_file.h"
@@ -35,9 +28,7 @@
 #include "profile/profile.h"
 #include "profile/text/error.h"
 #include "profile/text/image.h"
-#include "profile/text/network.h"
 #include "profile/text/read.h"
-#include "rail/packed.h"
 #include "schedule/validate.h"
 #include "schedule/winner.h"
 
@@ -47,67 +38,6 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhwloc.so\
 
 namespace smelt::test {
 namespace {
-
-uint64_t number_from(const char* name, uint64_t usual) {
-  const char* text = std::getenv(name);
-  return text && *text ? std::strtoull(text, nullptr, 10) : usual;
-}
-
-// Over what is there: a file that is cut to nothing and written again is flushed by some file systems.
-void overwrite(const std::string& path, const std::string& bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT, 0600);
-  ASSERT_EQ(::pwrite(file, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  ASSERT_EQ(::ftruncate(file, static_cast<off_t>(bytes.size())), 0);
-  ::close(file);
-}
-
-class Fuzz : public testing::Test {
- protected:
-  void each_case(const std::function<void(Mutator&)>& one) {
-    const uint64_t first = number_from("SMELT_TEST_FUZZ_SEED", 1), cases = number_from("SMELT_TEST_FUZZ_CASES", 0);
-    const std::chrono::seconds time(number_from("SMELT_TEST_FUZZ_SECONDS", 60));
-    const std::string at_work =
-        (std::filesystem::temp_directory_path() / ("smelt-fuzz-" + std::to_string(::getpid()) + ".seed")).string();
-    std::printf("seeds from %llu on; should this process die, SMELT_TEST_FUZZ_SEED is in %s\n",
-                static_cast<unsigned long long>(first), at_work.c_str());
-    std::fflush(stdout);
-    const auto begin = std::chrono::steady_clock::now();
-    uint64_t seed = first;
-    for (; !HasFailure() && (cases ? seed < first + cases : std::chrono::steady_clock::now() - begin < time); ++seed) {
-      overwrite(at_work, std::to_string(seed) + "\n");
-      SCOPED_TRACE("SMELT_TEST_FUZZ_SEED=" + std::to_string(seed));
-      Mutator mutator(seed);
-      one(mutator);
-    }
-    std::printf("%llu cases\n", static_cast<unsigned long long>(seed - first));
-    if (!HasFailure()) ::unlink(at_work.c_str());
-  }
-
-  // Refusals are one line, but for what they quote; the count of both says whether the cases reach anything.
-  void parse(const std::function<void()>& parser, const std::string& quoted = "") {
-    try {
-      parser();
-      ++accepted_;
-    } catch (const UserError& error) {
-      ++refused_;
-      const std::string text = error.what();
-      EXPECT_FALSE(text.empty());
-      EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), std::count(quoted.begin(), quoted.end(), '\n')) << text;
-    }
-    // Anything else that is thrown fails the test.
-  }
-
-  void expect_both() const {
-    std::printf("%llu accepted, %llu refused\n", static_cast<unsigned long long>(accepted_),
-                static_cast<unsigned long long>(refused_));
-    if (accepted_ + refused_ < 500) return;
-    EXPECT_GT(accepted_, 0u);
-    EXPECT_GT(refused_, 0u);
-  }
-
-  Folder folder_;
-  uint64_t accepted_ = 0, refused_ = 0;
-};
 
 std::vector<std::string> profiles() {
   std::vector<std::string> out;
@@ -183,39 +113,6 @@ TEST_F(Fuzz, PackedProfiles) {
   expect_both();
 }
 
-const std::vector<std::string> kJsonWords = {"0",
-                                             "-1",
-                                             "1",
-                                             "2",
-                                             "1025",
-                                             "65535",
-                                             "65536",
-                                             "4294967296",
-                                             "1e9",
-                                             "1e308",
-                                             "1e999",
-                                             "-0.0",
-                                             "null",
-                                             "true",
-                                             "[]",
-                                             "{}",
-                                             "\"\"",
-                                             "[[",
-                                             "]",
-                                             "}",
-                                             ",",
-                                             ":",
-                                             "\"ns\"",
-                                             "\"cycles\"",
-                                             "\\u0000",
-                                             "\xff",
-                                             "\"",
-                                             "1e-320",
-                                             "18446744073709551616",
-                                             "\"cpus\":[0],",
-                                             "\"shape\":\"pu:1\",",
-                                             "\"t_send\":[[0]],"};
-
 std::vector<std::string> machine_files() {
   std::vector<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(from_environment("SMELT_TEST_FUZZ_CORPUS")))
@@ -242,108 +139,6 @@ TEST_F(Fuzz, JsonMachineFiles) {
       EXPECT_EQ(file.package.size(), file.overlap.n);
       EXPECT_EQ(file.core.size(), file.overlap.n);
     });
-  });
-  expect_both();
-}
-
-// Everything that a program does with a network profile it believes.
-void use_rails(Mutator& mutator, const Rail* rails, uint32_t count, const RailCurve& copy) {
-  RailCurve curves[kMaxRails];
-  RailNow now[kMaxRails];
-  for (uint32_t r = 0; r < count; ++r) {
-    limits_of(rails[r], copy);
-    curves[r] = transfer_curve(rails[r]);
-    ASSERT_LE(curves[r].count, kRailSizes);
-    EXPECT_TRUE(std::is_sorted(curves[r].us, curves[r].us + curves[r].count));
-    now[r] = {&curves[r], static_cast<double>(mutator.below(3) * 1000), mutator.one_in(3) ? 2.5 : 1,
-              mutator.one_in(3) ? static_cast<double>(1 + mutator.below(1 << 20)) : HUGE_VAL};
-    const uint64_t packets[] = {mutator.below(16000), mutator.below(100), 0, mutator.below(5000)};
-    EXPECT_GE(aggregate_packets(rails[r], copy, packets, 4), 1u);
-    EXPECT_TRUE(std::isfinite(rail_bandwidth(curves[r])));
-  }
-  for (const uint64_t bytes : {uint64_t{1}, uint64_t{20'000}, mutator.below(1 << 20) + 1, uint64_t{1} << 40}) {
-    RailSplit split;
-    if (choose_split(now, count, bytes, &split) != 0) continue;
-    uint64_t sum = 0;
-    for (const uint64_t part : split.bytes) sum += part;
-    EXPECT_EQ(sum, bytes);
-    EXPECT_TRUE(split.finish_us > 0 && std::isfinite(split.finish_us)) << split.finish_us;
-  }
-}
-
-TEST_F(Fuzz, JsonNetworkProfiles) {
-  std::vector<std::string> corpus = {read_file(from_environment("SMELT_TEST_NETWORK"))};
-  ASSERT_FALSE(corpus[0].empty());
-  NetworkProfile one = network_from_json(corpus[0], "the corpus");
-  one.rails.resize(1);
-  for (RailCurve& curve : one.rails[0].rail.method) curve.count = 3;
-  corpus.push_back(network_to_json(one));
-  each_case([&](Mutator& mutator) {
-    const std::string text = mutator.damage_text(mutator.any(corpus), mutator.any(corpus), kJsonWords);
-    parse([&] {
-      const NetworkProfile profile = network_from_json(text, "case.json");
-      std::vector<Rail> rails;
-      for (const NetworkRail& rail : profile.rails) rails.push_back(rail.rail);
-      use_rails(mutator, rails.data(), static_cast<uint32_t>(rails.size()), profile.copy);
-      const std::string again = network_to_json(profile);
-      EXPECT_EQ(network_to_json(network_from_json(again, "again")), again);
-      const PackedNetwork packed = packed_network(profile);
-      EXPECT_EQ(network_fault(&packed, sizeof packed), nullptr);
-    });
-  });
-  expect_both();
-}
-
-TEST_F(Fuzz, PackedNetworkProfiles) {
-  const PackedNetwork good =
-      packed_network(network_from_json(read_file(from_environment("SMELT_TEST_NETWORK")), "the corpus"));
-  const std::string whole(reinterpret_cast<const char*>(&good), sizeof good);
-  each_case([&](Mutator& mutator) {
-    std::string bytes = whole;
-    if (mutator.one_in(4)) {
-      bytes = mutator.damage(bytes, whole);
-    } else {
-      const uint64_t words[] = {0,
-                                1,
-                                26,
-                                uint64_t{1} << 24,
-                                UINT64_MAX,
-                                0x7ff0000000000000,
-                                0x7ff8000000000000,
-                                0xbff0000000000000,
-                                0x41cdcd6500000000,
-                                0x0000000000000001,
-                                mutator.below(UINT64_MAX)};
-      for (uint64_t fields = 1 + mutator.below(3); fields > 0; --fields) {
-        const size_t used = offsetof(PackedNetwork, rail) + 2 * sizeof(PackedRail);
-        const size_t at = mutator.below(mutator.one_in(2) ? 96 : used - 8) & ~size_t{3};
-        bytes.replace(at, 8, reinterpret_cast<const char*>(&words[mutator.below(std::size(words))]), 8);
-      }
-    }
-    PackedNetwork network;
-    const auto fault_of = [&] {  // the checks read it where a program would: in memory of its own, of its size
-      std::vector<uint64_t> aligned((bytes.size() + 7) / 8);
-      std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(aligned.data()));
-      return network_fault(aligned.data(), bytes.size());
-    };
-    if (bytes.size() == sizeof network && !mutator.one_in(4)) {
-      std::memcpy(static_cast<void*>(&network), bytes.data(), sizeof network);
-      const uint32_t rails = network.rails;
-      seal_network(&network);
-      EXPECT_EQ(network.rails, rails);
-      bytes.assign(reinterpret_cast<const char*>(&network), sizeof network);
-    }
-    const char* fault = fault_of();
-    if (fault) {
-      ++refused_;
-      EXPECT_EQ(std::string(fault).find('\n'), std::string::npos) << fault;
-      return;
-    }
-    ++accepted_;
-    std::memcpy(static_cast<void*>(&network), bytes.data(), sizeof network);
-    std::vector<Rail> rails;
-    for (uint32_t r = 0; r < network.rails; ++r) rails.push_back(network.rail[r].rail);
-    use_rails(mutator, rails.data(), network.rails, network.copy);
   });
   expect_both();
 }

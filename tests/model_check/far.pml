@@ -1,4 +1,4 @@
-/* Messages to members on other machines. Stands for core/message/far.cc, far_gone.cc, far_receive.cc: put(), launch(),
+/* Messages to members on other machines. Stands for rails/far/far.cc, far_gone.cc, far_receive.cc: put(), launch(),
  * launch_send(), launch_reply(), launch_part(), retire(), fail(), end_if_not_carried(), drop_bytes(), close(), the names
  * of slots, await(), take_arrivals(), take_bytes(); and for abandon.cc. Two processes, of T0 and T1 threads.
  * The first thread of each sends (SPLIT: the last one what is odd), the last one posts receives for all that comes; all

@@ -1,4 +1,4 @@
-# Part of two_nodes.sh and of ../ompi_pml_smelt/far_test.sh: nodes that are namespaces of this machine. Each is a network
+# Part of two_nodes.sh and of rails/tests/far/far_test.sh: nodes that are namespaces of this machine. Each is a network
 # namespace (a veth pair into a bridge, which lies in a third one), with its own hostname, /etc/hosts and empty /dev/shm. The remote
 # daemon is started by a pretended rsh. Ends with 77, the last line saying why, where that cannot be.
 [ "$(id -u)" -eq 0 ] || { echo "two nodes need root"; exit 77; }

@@ -9,7 +9,7 @@
 
 #include "bench/lab/paper/figures.h"
 #include "profile/text/error.h"
-#include "profile/text/network.h"
+#include "rails/network/profile.h"
 
 namespace smelt::paper {
 namespace {
@@ -158,7 +158,7 @@ Figure cluster_limits(const Settings& settings) {
       "it says that their limit is large on InfiniBand and low on Myrinet.");
   figure.notes.push_back(
       "Theirs were Myrinet and InfiniBand with NewMadeleine's own drivers, ours is what libfabric reaches here: the "
-      "limits say how much they differ, not which is better. What our split carries: bench/rails/rails_compare.");
+      "limits say how much they differ, not which is better. What our split carries: rails/bench/rails_compare.");
   return figure;
 }
 

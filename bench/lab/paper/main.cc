@@ -41,7 +41,9 @@ constexpr Command kCommands[] = {
     {"hotpar09-fig5", hotpar_figure_5, "the best reduction on Niagara2"},
     {"hotpar09-fig6", hotpar_figure_6, "the best reduction on Clovertown"},
     {"hotpar09-table2", hotpar_table_2, "reductions of 8 kB by radix"},
+#ifdef SMELT_HAVE_RAILS
     {"cluster11-limits", cluster_limits, "limits between ways to send, by sampling the networks"},
+#endif
     {"eurompi16-table1", euro_table_1, "what the scheduler of user-level threads costs"},
     {"eurompi16-fig5", euro_figure_5, "messages between many threads, against MPI with kernel threads"},
     {"eurompi16-fig7", euro_figure_7, "NAS DT over Open MPI, with our component and without"},

@@ -17,7 +17,6 @@
 #define SMELT_ENDPOINT_H
 
 #include <smelt/base.h>
-#include <smelt/rail.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -82,21 +81,32 @@ SMELT_API void smelt_endpoint_set(smelt_endpoint *endpoint, int reads, int crowd
  * reached its receiver. It must be called before the first message. */
 SMELT_API void smelt_endpoint_one_thread(smelt_endpoint *endpoint);
 
-/* What carries messages to processes of other machines: functions of smelt/rail.h, from where the host has opened them,
- * and rails that are connected to peers 0 .. peers-1, and used by nobody else. */
+/* What carries messages to processes of other machines: a part of Smelt in a library of its own, which the host opens
+ * (libsmelt_rail_ofi.so, smelt_rail_carrier). A process opens its rails, tells the others their address, connects to
+ * the others', and gives the rails to its endpoint. Until then one thread at a time uses them. Functions return 0 or a
+ * negative error, as smelt/rail.h has them. */
+enum {
+  SMELT_CARRIER_ADDRESS = 1024, /* bytes of an address at most */
+  SMELT_CARRIER_PEERS = 4096    /* at most */
+};
 typedef struct smelt_endpoint_carrier {
-  smelt_rails *rails;
-  uint32_t peers;
-  int (*send)(smelt_rails *rails, smelt_rail_request *request, uint32_t peer, const void *data, size_t bytes);
-  int (*receive)(smelt_rails *rails, smelt_rail_request *request, uint32_t peer, void *buffer, size_t capacity);
-  int (*test)(smelt_rails *rails, smelt_rail_request *request, size_t *bytes);
-  int (*look)(const smelt_rail_request *request, size_t *bytes);
-  void (*close)(smelt_rails *rails);
+  const char *version; /* of Smelt */
+  /* `profile`: of the networks; NULL: this machine's usual one */
+  int (*open)(const char *profile, void **rails);
+  int (*address)(const void *rails, void *address, size_t *bytes);
+  /* The peer with this address becomes number `*peer`: 0, 1, .. in the order of the calls. Does not wait. */
+  int (*connect)(void *rails, const void *address, size_t bytes, uint32_t *peer);
+  int (*answers)(void *rails, uint32_t peer); /* 1: it has answered; 0: not yet */
+  void (*progress)(void *rails);
+  void (*close)(void *rails);
+  const struct smelt_carriage *carriage; /* Smelt's */
 } smelt_endpoint_carrier;
 /* Before the first message, where the peers do the same: peer i is member number `members` + i here, to be sent to and
- * received from like the others, in one order with them where source or tag are open. The rails are closed when the
- * endpoint is left. 0, -EINVAL, -ENOMEM, or what the carrier says: then the rails are still the host's. */
-SMELT_API int smelt_endpoint_carry(smelt_endpoint *endpoint, const smelt_endpoint_carrier *carrier);
+ * received from like the others, in one order with them where source or tag are open. The rails, which are connected to
+ * peers 0 .. peers-1, are closed when the endpoint is left. 0, -EINVAL, -ENOMEM, -EPROTO: the carrier is of another
+ * version, or what it says: then the rails are still the host's. */
+SMELT_API int smelt_endpoint_carry(smelt_endpoint *endpoint, const smelt_endpoint_carrier *carrier, void *rails,
+                                   unsigned peers);
 
 /* 1: it is done; 0: it is not yet; -EINVAL: no such member; -EPIPE: one of another machine that is gone. Negative: it
  * has not begun.

@@ -1,4 +1,4 @@
-// The parts of an endpoint that can be had alone: memory for messages, names of requests, the poll and its sleepers.
+// The parts of an endpoint that can be had alone: memory for messages, the poll and its sleepers.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,14 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "message/far_slots.h"
 #include "message/store.h"
 #include "message/waiters.h"
 
 namespace smelt::test {
 namespace {
 
-using message::FarSlots;
 using message::Message;
 using message::Request;
 using message::Store;
@@ -57,62 +55,6 @@ TEST(Store, SizesAreTheNextPowerOfTwo) {
   EXPECT_FALSE(Store::is_same_size(512, 513));
   EXPECT_TRUE(Store::is_same_size(513, 1024));
   EXPECT_FALSE(Store::is_same_size(64 * 1024, Store::kMostParcel));
-}
-
-// Beyond the first slots, which move when there are more.
-TEST(FarSlots, ANameFindsItsRequestAlone) {
-  FarSlots slots;
-  std::vector<Request> requests(1000);
-  std::vector<uint64_t> names;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    requests[i].is_send = i % 2 == 0;
-    ASSERT_TRUE(slots.has_free());
-    names.push_back(slots.name(&requests[i], static_cast<uint32_t>(i % 3)));
-    EXPECT_NE(names[i], 0u);
-  }
-  for (uint32_t i = 0; i < requests.size(); ++i) {
-    EXPECT_EQ(slots.find(names[i], i % 3, i % 2 == 0), &requests[i]);
-    EXPECT_EQ(slots.find(names[i], (i + 1) % 3, i % 2 == 0), nullptr) << "another peer's";
-    EXPECT_EQ(slots.find(names[i], i % 3, i % 2 != 0), nullptr) << "of the other kind";
-  }
-  for (const uint64_t name : names) slots.free(name);
-  EXPECT_TRUE(slots.is_empty());
-  slots.close();
-}
-
-TEST(FarSlots, ANameOfAnEarlierLifeFindsNothing) {
-  FarSlots slots;
-  Request before, now;
-  ASSERT_TRUE(slots.has_free());
-  const uint64_t old = slots.name(&before, 0);
-  slots.free(old);
-  ASSERT_TRUE(slots.has_free());
-  const uint64_t name = slots.name(&now, 0);
-  EXPECT_EQ(static_cast<uint32_t>(name), static_cast<uint32_t>(old)) << "the same slot, or this shows nothing";
-  EXPECT_EQ(slots.find(old, 0, false), nullptr);
-  EXPECT_EQ(slots.find(name, 0, false), &now);
-  EXPECT_EQ(slots.find(name + 1'000'000, 0, false), nullptr);
-  slots.close();
-}
-
-TEST(FarSlots, APeersRequestsEndAndAllAreForgotten) {
-  FarSlots slots;
-  Request requests[4];
-  uint64_t names[4];
-  for (uint32_t i = 0; i < 4; ++i) {
-    ASSERT_TRUE(slots.has_free());
-    names[i] = slots.name(&requests[i], i % 2);
-  }
-  std::set<Request*> ended;
-  slots.for_each_of(1, [&](Request* request) {
-    ended.insert(request);
-    slots.free(names[request - requests]);
-  });
-  EXPECT_EQ(ended, (std::set<Request*>{&requests[1], &requests[3]}));
-  EXPECT_EQ(slots.find(names[2], 0, false), &requests[2]);
-  slots.forget_all();
-  EXPECT_EQ(slots.find(names[2], 0, false), nullptr);
-  slots.close();
 }
 
 // A waiter that leaves early takes itself out of what is not complete, and the next one finds it pending.
