@@ -77,6 +77,21 @@ done
 for file in $(grep -rlE '(secure_)?getenv\(' core --include='*.cc' --include='*.h' | grep -v '^core/base/' | grep -vE '^core/(cli|library/(tests|bench|examples))/'); do
   echo "FAIL: $file reads the environment; options.h does that"; failed=$((failed + 1))
 done
+# The walls. Main is all rooms of core and what is preloaded or loaded; houses, tests and benchmarks have walls of their own.
+lines_of() {
+  find "$@" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' -o -name '*.S' -o -name '*.map' \
+    -o -name '*.py' -o -name '*.sh' -o -name '*.in' -o -name meson.build \) -exec cat {} + | wc -l
+}
+budget_of() { sed -n "s|^budget $1 \([0-9]*\)$|\1|p" tests/layering.txt; }
+main=$(for room in core/*/; do room=${room%/}; [ "$room" = core/library ] || echo "$room"; done; echo gomp_shim kmp_shim ompi_coll_smelt ompi_pml_smelt)
+all=0
+for room in $main core/library rails bench epcc tests; do
+  lines=$(lines_of "$room") budget=$(budget_of "$room")
+  case " $(echo $main) " in *" $room "*) all=$((all + lines)) ;; esac
+  [ -n "$budget" ] || { echo "FAIL: tests/layering.txt has no budget for $room"; failed=$((failed + 1)); continue; }
+  [ "$lines" -le "$budget" ] || { echo "FAIL: $room has $lines lines, $budget are its budget: take something out, or say what they are for"; failed=$((failed + 1)); }
+done
+[ "$all" -le "$(budget_of main)" ] || { echo "FAIL: main has $all lines, $(budget_of main) are its budget"; failed=$((failed + 1)); }
 [ "$checked" -gt 30 ] || { echo "FAIL: only $checked files found: is $1 the source?"; failed=$((failed + 1)); }
 echo "$checked files, $failed violations"
 [ "$failed" -eq 0 ]
