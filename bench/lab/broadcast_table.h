@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/table.h"
 #include "discover/machine_file.h"
-#include "report/table.h"
 
 namespace smelt {
 

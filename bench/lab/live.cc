@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "cli/command.h"
+#include "cli/picture.h"
 #include "cli/progress_line.h"
-#include "draw/picture.h"
 #include "measure/finalists.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"

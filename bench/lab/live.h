@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "report/table.h"
+#include "cli/table.h"
 #include "schedule/schedule.h"
 
 namespace smelt {

@@ -22,6 +22,8 @@ import zipfile
 FROM_THE_SYSTEM = re.compile(r'^(libc|libm|libdl|libpthread|librt)\.so\.\d+$|^ld-linux')
 TAKEN = ['bin/smelt', 'lib/smelt/smelt-main', 'lib/smelt/libsmelt_gomp.so', 'lib/smelt/libsmelt_kmp.so', 'share/man/man1/smelt.1',
          'share/bash-completion/completions/smelt', 'share/zsh/site-functions/_smelt', 'share/fish/vendor_completions.d/smelt.fish']
+PICTURES = [f'lib/smelt/pictures/{name}' for name in
+            ('smelt-pictures', 'charts.py', 'page.css', 'page.html', 'page.js', 'page.py', 'text.py')]
 RPATH = '$ORIGIN/bundled'
 
 
@@ -88,7 +90,7 @@ def main():
     path = folder / f'smelt-{version}-{tag}.whl'
     data, info = f'smelt-{version}.data', f'smelt-{version}.dist-info'
     wheel = Wheel(path)
-    for name in TAKEN:
+    for name in TAKEN + PICTURES:
         content = (tree / name).read_bytes()
         if name.startswith('bin/'):
             wheel.add(f'{data}/scripts/{os.path.basename(name)}', content, 0o755)

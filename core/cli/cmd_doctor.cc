@@ -81,18 +81,6 @@ std::vector<std::pair<std::string, Conclusion>> doctor_conclusions(const Documen
             measures}}};
 }
 
-Table doctor_table(const Document& document) {
-  Document rows = document["findings"];
-  for (Document& row : rows) {
-    if (row["severity"] != severity_name(Severity::kNote)) row["mark"] = row["severity"];
-    row["found"] = one_line(shown(row, "found"));
-    for (const char* const member : {"why", "advice"})
-      if (row[member].is_null()) row[member] = "";
-  }
-  return {"When this report was made",
-          columns("Severity=severity; What=what; Found=found; Why it matters=why; What to do=advice"), std::move(rows)};
-}
-
 void add_doctor(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand(
       "doctor", "Say whether programs run well here now, what would make timings wrong, and what to do");

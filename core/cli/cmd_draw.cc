@@ -8,9 +8,9 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_options.h"
+#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "cli/zoo_list.h"
-#include "draw/charts.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -20,21 +20,18 @@ struct DrawArguments {
   PictureArguments picture;
   std::string what, output, cost = "send-receive";
   bool json = false;
-  CLI::Option* output_option = nullptr;
 };
 
-enum class Pen { kTerminal, kText, kSvg, kDot, kJson };
+bool is_graph(const DrawArguments& arguments) { return arguments.what == "tree" || arguments.what == "schedule"; }
 
-// The file's name says which; without a file it is the terminal's.
-Pen pen_of(const DrawArguments& arguments) {
-  if (arguments.json) return Pen::kJson;
-  if (arguments.output_option->count() == 0) return Pen::kTerminal;
+// Cheap errors first.
+void check_name(const DrawArguments& arguments) {
   const std::string& file = arguments.output;
-  if (file.ends_with(".svg")) return Pen::kSvg;
-  if (file.ends_with(".txt")) return Pen::kText;
+  if (file.empty() || file.ends_with(".svg") || file.ends_with(".txt") ||
+      (file.ends_with(".dot") && is_graph(arguments)))
+    return;
   if (!file.ends_with(".dot"))
     throw UserError(fmt::format("--output {}: the name must end in .svg, .dot or .txt", file));
-  if (arguments.what == "tree" || arguments.what == "schedule") return Pen::kDot;
   throw UserError(fmt::format("--output {}: a {} is no graph; DOT draws tree and schedule, so write .svg or .txt", file,
                               arguments.what));
 }
@@ -59,29 +56,36 @@ Document drawn_document(const DrawArguments& arguments, const Picture& picture) 
   return arguments.what == "schedule" ? rounds_document(picture) : timeline_document(picture);
 }
 
-std::string draw(const DrawArguments& arguments, const Picture& picture, Pen pen) {
-  if (pen == Pen::kJson) return document_text(drawn_document(arguments, picture), -1);
+// A terminal gets costs and trees by this program, without Python.
+std::string own_text(const DrawArguments& arguments, const Picture& picture, const TextStyle& style) {
+  if (arguments.what == "matrix") return text_heat_map(picture, kinds_of(arguments.cost), style);
+  return arguments.what == "tree" ? text_picture(picture, style.utf8) : "";
+}
+
+// What is drawn, and what the lines above or below it say.
+int draw(const DrawArguments& arguments, const Picture& picture) {
+  if (arguments.json) {
+    put(document_text(drawn_document(arguments, picture), -1));
+    return 0;
+  }
   // A file is read anywhere, a terminal knows its own letters.
-  const TextStyle style = pen == Pen::kText ? TextStyle{} : TextStyle{terminal_takes_utf8(), takes_colours()};
-  if (arguments.what == "matrix") {
-    const std::vector<CostKind> kinds = kinds_of(arguments.cost);
-    return pen == Pen::kSvg ? matrix_svg(picture, kinds) : matrix_text(picture, kinds, style);
+  const bool terminal = arguments.output.empty();
+  if (terminal || arguments.output.ends_with(".txt")) {
+    const std::string text =
+        own_text(arguments, picture, terminal ? TextStyle{terminal_takes_utf8(), takes_colours()} : TextStyle{});
+    if (!text.empty()) {
+      terminal ? put(text) : write_file(arguments.output, text);
+      return 0;
+    }
   }
-  if (arguments.what == "tree") {
-    return pen == Pen::kSvg   ? tree_svg(picture)
-           : pen == Pen::kDot ? dot_picture(picture)
-                              : text_picture(picture, style.utf8);
-  }
-  if (arguments.what == "schedule") {
-    return pen == Pen::kSvg   ? schedule_svg(picture)
-           : pen == Pen::kDot ? schedule_dot(picture)
-                              : schedule_text(picture, style);
-  }
-  return pen == Pen::kSvg ? timeline_svg(picture) : timeline_text(picture, style);
+  Document document = drawn_document(arguments, picture);
+  document["header"] = text_header(picture);
+  document["date"] = picture.date;
+  return draw_document(arguments.what, terminal ? "-" : arguments.output, document);
 }
 
 int run_draw(const DrawArguments& arguments) {
-  const Pen pen = pen_of(arguments);
+  check_name(arguments);
   if (arguments.picture.machine == kZooList) return put_zoo_list(arguments.json);
   PictureRequest request;
   Interruption interrupt("interrupted");
@@ -94,12 +98,8 @@ int run_draw(const DrawArguments& arguments) {
         fmt::format("pattern {}: it is no tree; name one with --pattern, or draw its schedule", picture.pattern));
   const int code = interrupt.finish("this is the best found so far");
   picture.date = today();
-  const std::string drawn = draw(arguments, picture, pen);
-  if (pen == Pen::kTerminal || pen == Pen::kJson)
-    put(drawn);
-  else
-    write_file(arguments.output, drawn);
-  return code;
+  const int drawn = draw(arguments, picture);
+  return drawn != 0 ? drawn : code;
 }
 
 }  // namespace
@@ -113,12 +113,10 @@ void add_draw(CLI::App& app, Action& chosen) {
           "for whom, by round; timeline: what everybody does when")
       ->required()
       ->check(CLI::IsMember({"matrix", "tree", "schedule", "timeline"}));
-  arguments->output_option =
-      verb->add_option("-o,--output", arguments->output,
-                       "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
-          ->type_name("FILE");
-  verb->add_flag("--json", arguments->json, "print what would be drawn, for programs")
-      ->excludes(arguments->output_option);
+  CLI::Option* output = verb->add_option("-o,--output", arguments->output,
+                                         "write FILE.svg, FILE.dot (tree and schedule) or FILE.txt instead of stdout")
+                            ->type_name("FILE");
+  verb->add_flag("--json", arguments->json, "print what would be drawn, for programs")->excludes(output);
   add_picture_options(*verb, arguments->picture);
   verb->add_option("--cost", arguments->cost, "which cost a matrix shows")
       ->check(CLI::IsMember({"send-receive", "send", "receive", "hop"}))

@@ -9,10 +9,10 @@
 
 #include "base/fingerprint.h"
 #include "cli/command.h"
+#include "cli/picture.h"
 #include "cli/profile_diff.h"
 #include "cli/profile_verify.h"
 #include "cli/terminal.h"
-#include "draw/picture.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
 #include "profile/text/read.h"

@@ -1,19 +1,16 @@
 // smelt report: everything that is known of a machine as one HTML file, to be looked at, printed and sent.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <ctime>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_request.h"
-#include "cli/report_sections.h"
+#include "cli/pictures.h"
+#include "cli/report_document.h"
 #include "cli/zoo_list.h"
 #include "profile/text/error.h"
-#include "report/page.h"
-#include "smelt_config.h"
 
 namespace smelt {
 namespace {
@@ -34,38 +31,17 @@ int run_report(const ReportArguments& arguments) {
   if (!machine.note.empty()) warn(machine.note);
   if (arguments.measure && !machine.here)
     throw UserError("--measure: only this machine can be timed; leave --machine out");
+  subject.network = arguments.network;
   subject.cpus = machine.here ? allowed_cpus_of(machine) : machine.cpus;
+  subject.asked = arguments.machine;
+  subject.measure = arguments.measure;
   Interruption interrupt("interrupted; nothing was written");
   subject.stop = interrupt.asked();
-
-  ReportPage page;
-  page.title = one_line(machine.name);
-  page.subtitle = "A report by Smelt: what messages between the CPUs cost, and what follows from it.";
-  const auto add = [&page](const char* id, const char* title, std::string html) {
-    if (!html.empty()) page.sections.push_back({id, title, std::move(html)});
-  };
-  subject.document["machine"] = page.title;
-  subject.document["origin"] = one_line(machine.origin);
-  subject.document["cpus"] = subject.cpus;
-  add("topology", "Topology", topology_section(subject));
-  add("costs", "What a message costs", costs_section(subject));
-  add("patterns", "Chosen patterns", patterns_section(subject));
-  add("raced", "Predicted against measured", raced_section(subject));
-  add("thresholds", "Thresholds", thresholds_section(subject));
-  add("networks", "Networks", networks_section(subject, arguments.network));
-  if (machine.here) add("conditions", "Conditions", doctor_section(subject));
-  if (arguments.measure) add("measured", "Measured now", measured_section(subject));
-  add("commands", "The commands", commands_section(arguments.machine));
-  page.sections.insert(page.sections.begin(), {"overview", "Overview", overview_section(subject)});
-  page.data = script_data(subject);
-  page.footer = "Made by smelt " SMELT_VERSION;
-  // A machine of the zoo is always the same, and so is its report.
-  if (machine.here) page.footer += fmt::format(", {:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
-  page.footer += ". Its words are explained in docs/glossary.md.";
+  const Document document = report_document(subject);
   const int code = interrupt.finish("the report has the best patterns found so far");
-  if (arguments.json) put(document_text(subject.document));
-  if (!arguments.output.empty()) write_file(arguments.output, html_page(page));
-  return code;
+  if (arguments.json) put(document_text(document));
+  const int drawn = arguments.output.empty() ? 0 : draw_document("report", arguments.output, document);
+  return drawn != 0 ? drawn : code;
 }
 
 }  // namespace

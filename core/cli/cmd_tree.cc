@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_options.h"
+#include "cli/pictures.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"
 
@@ -64,7 +65,9 @@ int run_tree(const TreeArguments& arguments) {
   if (arguments.json || arguments.format == "json") {
     put(document_text(picture_document(picture), -1));
   } else if (arguments.format == "dot") {
-    put(dot_picture(picture));
+    const Document document = picture.is_tree ? picture_document(picture) : rounds_document(picture);
+    const int drawn = draw_document("dot", "-", document);
+    return drawn != 0 ? drawn : code;
   } else {
     // A line of the picture that was broken would be no picture.
     const std::string text = text_picture(picture, terminal_takes_utf8());

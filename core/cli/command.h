@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/table.h"
+#include "cli/table.h"
 
 // Its header is 5 seconds of compiling: for those alone that add options.
 namespace CLI {

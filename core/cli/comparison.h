@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/picture.h"
 #include "cli/picture_request.h"
-#include "draw/picture.h"
-#include "report/table.h"
+#include "cli/table.h"
 #include "schedule/choose.h"
 
 namespace smelt {

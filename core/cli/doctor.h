@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "cli/table.h"
 #include "discover/conditions.h"
-#include "report/table.h"
 
 namespace smelt {
 
@@ -16,6 +16,5 @@ Document examine_this_machine();
 // That document has "running" and "measuring", each with a sentence and whether it is a good one.
 using Conclusion = std::pair<std::string, bool>;
 std::vector<std::pair<std::string, Conclusion>> doctor_conclusions(const Document& document);
-Table doctor_table(const Document& document);
 
 }  // namespace smelt

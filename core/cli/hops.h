@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/table.h"
 #include "model/cost_model.h"
 #include "model/distance.h"
-#include "report/table.h"
 
 namespace smelt {
 

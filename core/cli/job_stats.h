@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "report/table.h"
+#include "cli/table.h"
 
 namespace smelt {
 

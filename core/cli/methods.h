@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "draw/plot.h"
+#include "cli/table.h"
 #include "model/curves.h"
-#include "report/table.h"
 
 namespace smelt {
 
 std::string bytes_text(uint64_t bytes);  // "16 KiB", three digits
 Document methods_document(const std::vector<CurveSet>& sets);
-std::string methods_text(const Document& sets);      // one line per set
-std::vector<Plot> curve_plots(const CurveSet& set);  // one per collective, with the sizes at which methods change
+std::string methods_text(const Document& sets);  // one line per set
+// One plot per collective, with the sizes at which methods change; a member of each is a document for draw_document.
+Document curve_plots(const std::vector<CurveSet>& sets);
 
 }  // namespace smelt

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/table.h"
 #include "profile/measured.h"
-#include "report/table.h"
 
 namespace smelt {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/picture.h"
 #include "discover/machine_file.h"
-#include "draw/picture.h"
 #include "schedule/choose.h"
 
 namespace smelt {

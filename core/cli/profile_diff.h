@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "cli/table.h"
 #include "profile/text/diff.h"
-#include "report/table.h"
 
 namespace smelt {
 

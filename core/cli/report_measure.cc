@@ -9,11 +9,9 @@
 
 #include "cli/houses.h"
 #include "cli/progress_line.h"
-#include "cli/report_sections.h"
+#include "cli/report_document.h"
 #include "cli/run_environment.h"
-#include "draw/svg.h"
 #include "profile/text/error.h"
-#include "report/html.h"
 
 namespace smelt {
 namespace {
@@ -32,58 +30,46 @@ std::string output_of(const std::string& command, const std::string& name, int* 
   return text;
 }
 
-std::string live_part(ReportSubject& subject, const std::string& lab, Operation op) {
+// The patterns of an operation, timed; or the note that they could not be.
+Document live_document(const ReportSubject& subject, const std::string& lab, Operation op) {
   int status = 0;
   const std::string command = fmt::format("{} compare --live --json --op {} --cpus {}", shell_word(lab),
                                           operation_name(op), cpu_ranges(subject.cpus));
-  const Document live = Document::parse(output_of(command, "smelt compare --live", &status), nullptr, false);
-  if (status != 0 || live.is_discarded()) return html::note(fmt::format("'{}' has failed.", command));
-  subject.document["measured"][operation_name(op)] = live;
-  Table table = {
-      "pattern",
-      columns("pattern; predicted, hops=predicted_hops|2; tight, hops=measured_hops|2; spread|%; error=times|+%"),
-      live["patterns"]};
-  table.title =
-      fmt::format("{} on CPUs {}, in hops: {} ns in the profile, {} ns now", operation_name(op),
-                  cpu_ranges(subject.cpus), shown(live, "hop", As::kTenths), shown(live, "hop_now", As::kTenths));
-  return table_html(table) +
-         html::note(
-             told(live, "Rank correlation (Spearman) {spearman|2}, mean error {mean_error|%}, worst {worst_error|%}."));
+  Document live = Document::parse(output_of(command, "smelt compare --live", &status), nullptr, false);
+  if (status != 0 || live.is_discarded()) return {{"note", fmt::format("'{}' has failed.", command)}};
+  return live;
 }
 
 // The program's output, or why there is nothing.
-std::string program_table(const fs::path& program, const char* what, const char* label) {
+Document program_document(const fs::path& program) {
+  const std::string name = program.filename().string();
   std::error_code error;
   if (!fs::exists(program, error))
-    return html::note(fmt::format("{}: {} is in a build tree with -Dbench=true alone, and this program is not of one.",
-                                  what, program.filename().string()));
+    return {{"note", name + " is in a build tree with -Dbench=true alone, and this program is not of one."}};
   int status = 0;
-  const std::string text =
-      output_of(shell_word(program.string()) + " --quick 2>&1", program.filename().string(), &status);
-  std::string out = html::element("h3", what) + html::preformatted(text, label);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    out += html::note(fmt::format("{} has failed.", program.filename().string()));
+  Document out = {{"text", output_of(shell_word(program.string()) + " --quick 2>&1", name, &status)}};
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) out["note"] = name + " has failed.";
   return out;
 }
 
 }  // namespace
 
-std::string measured_section(ReportSubject& subject) {
-  std::string out = html::paragraph("Timed while this report was made.");
+Document measure_for_report(const ReportSubject& subject) {
+  Document out = Document::object();
   const std::string lab = find_house("smelt-lab");
   if (subject.machine.kind != "measured")
-    out += html::note(
-        std::string("The patterns are not timed: nothing is predicted for a machine that was never measured.") +
-        (subject.machine.note.empty() ? " Run 'smelt calibrate' first." : ""));
+    out["note"] =
+        "The patterns are not timed: nothing is predicted for a machine that was never measured. Run "
+        "'smelt calibrate' first.";
   else if (lab.empty())
-    out += html::note("The patterns are not timed: smelt-lab, which does this, is not beside this program.");
+    out["note"] = "The patterns are not timed: smelt-lab, which does this, is not beside this program.";
   else if (subject.cpus.size() > 1)
     for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
-      out += live_part(subject, lab, op);
+      out[operation_name(op)] = live_document(subject, lab, op);
   std::error_code error;
   const fs::path build = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  out += program_table(build / "epcc/compare", "OpenMP: stock against Smelt, EPCC's method", "OpenMP");
-  out += program_table(build / "bench/mpi/mpi_compare", "MPI: stock against Smelt", "MPI");
+  out["openmp"] = program_document(build / "epcc/compare");
+  out["mpi"] = program_document(build / "bench/mpi/mpi_compare");
   return out;
 }
 

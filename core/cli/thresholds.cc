@@ -38,13 +38,9 @@ std::string value_text(const Document& value, const std::string& unit) {
   return unit == "ns" ? time_text(value.get<double>()) : fmt::format("{} {}", value.get<uint64_t>(), unit);
 }
 
-std::string value_text(const Document& row) { return value_text(row["value"], row["unit"]); }
-
 // The value for calls that a barrier follows; "" if it is the same.
 std::string strict_text(const Document& row) {
-  return row["strict_reason"].is_null() ? ""
-                                        : fmt::format("strict {}: {}", value_text(row["strict"], row["unit"]),
-                                                      row["strict_reason"].get<std::string>());
+  return row["strict_reason"].is_null() ? "" : told(row, "strict {strict_shown}: {strict_reason}");
 }
 
 std::string reason_text(const Threshold& threshold) {
@@ -89,6 +85,8 @@ Document thresholds_document(const MachineFile& machine, const Situation& situat
                     {"value", value(threshold)},
                     {"strict", value(strict.value_or(threshold))},
                     {"unit", info.unit},
+                    {"shown", value_text(value(threshold), info.unit)},
+                    {"strict_shown", value_text(value(strict.value_or(threshold)), info.unit)},
                     {"origin", threshold_origin_name(from)},
                     {"of_machine", from == ThresholdOrigin::kCurves || from == ThresholdOrigin::kFigure ||
                                        from == ThresholdOrigin::kSituation || from == ThresholdOrigin::kSetting},
@@ -109,27 +107,12 @@ std::string thresholds_text(const Document& document) {
                                  document["moves"] ? ", on a virtual machine" : "",
                                  document["strict"] ? ", a barrier after each call" : ""));
   for (const Document& row : document["thresholds"]) {
-    out += fmt::format("{} {}  [{}]{}\n    {}\n    {}\n", shown(row, "name"), value_text(row), shown(row, "origin"),
+    out += fmt::format("{} {}  [{}]{}\n    {}\n    {}\n", shown(row, "name"), shown(row, "shown"), shown(row, "origin"),
                        row["setting"].is_null() ? "" : "  " + shown(row, "setting"), shown(row, "decides"),
                        shown(row, "reason"));
     if (const std::string strict = strict_text(row); !strict.empty()) out += "    " + strict + "\n";
   }
   return out;
-}
-
-Table thresholds_table(const Document& document, bool of_machine) {
-  Document rows = Document::array();
-  for (Document row : document["thresholds"]) {
-    if (row["of_machine"] != of_machine) continue;
-    if (!row["setting"].is_null()) row["name"] = told(row, "{name} ({setting})");
-    row["shown"] = value_text(row);
-    if (const std::string strict = strict_text(row); !strict.empty())
-      row["reason"] = shown(row, "reason") + "; " + strict;
-    rows.push_back(std::move(row));
-  }
-  return {of_machine ? "Thresholds that follow from this machine and its use"
-                     : "Thresholds that are the same on every machine, or typical",
-          columns("Threshold=name; Value=shown; Origin=origin; Decides=decides; Why there=reason"), std::move(rows)};
 }
 
 }  // namespace smelt

@@ -8,7 +8,6 @@
 #include <functional>
 
 #include "cli/methods.h"
-#include "draw/plot.h"
 #include "model/curves.h"
 #include "profile/text/rows.h"
 #include "profile/text/statistics.h"
@@ -92,50 +91,44 @@ Reasons reasons_of(const Rail& rail, const RailCurve& copy) {
                  way("two", kRailPair), limits.apart)};
 }
 
-PlotCurve plot_curve(const RailCurve& curve, const std::string& name, char mark) {
-  return {name, mark, {curve.bytes, curve.bytes + curve.count}, {curve.us, curve.us + curve.count}};
+Document plot_curve(const RailCurve& curve, const std::string& name) {
+  return {{"name", name},
+          {"x", std::vector<uint64_t>(curve.bytes, curve.bytes + curve.count)},
+          {"y", std::vector<double>(curve.us, curve.us + curve.count)}};
+}
+
+Document plot_of(const std::string& title) {
+  return {{"title", title}, {"x", "bytes"}, {"y", "µs"}, {"curves", Document::array()}, {"places", Document::array()}};
+}
+
+Document place_of(uint64_t limit, const char* words) {
+  return {{"x", limit}, {"words", fmt::format("{}: {}", bytes_text(limit), words)}};
 }
 
 }  // namespace
 
-std::vector<Plot> rails_plots(const NetworkProfile& profile) {
-  std::vector<Plot> plots;
-  Plot all{.title = "All rails: what a message costs", .x_name = "bytes", .y_name = "µs", .curves = {}, .places = {}};
-  constexpr char kMarks[] = "erg2";
+Document rails_plots(const NetworkProfile& profile) {
+  Document plots = Document::array(), all = plot_of("All rails: what a message costs");
   for (const NetworkRail& rail : profile.rails) {
-    Plot plot{.title = fmt::format("{}, {} to {}", rail.interface, rail.local, rail.remote),
-              .x_name = "bytes",
-              .y_name = "µs",
-              .curves = {},
-              .places = {}};
+    Document plot = plot_of(fmt::format("{}, {} to {}", rail.interface, rail.local, rail.remote));
     for (uint32_t method = 0; method < kRailMethods; ++method)
-      plot.curves.push_back(plot_curve(rail.rail.method[method], kRailMethodNames[method], kMarks[method]));
+      plot["curves"].push_back(plot_curve(rail.rail.method[method], kRailMethodNames[method]));
     const RailLimits limits = limits_of(rail.rail, profile.copy);
     const auto place = [&](uint64_t limit, const char* words) {
-      if (limit > 0 && limit != UINT64_MAX)
-        plot.places.push_back({limit, fmt::format("{}: {}", bytes_text(limit), words)});
+      if (limit > 0 && limit != UINT64_MAX) plot["places"].push_back(place_of(limit, words));
     };
     place(limits.gathered, "from here two pieces are gathered by the rail");
     place(limits.apart, "from here two packets leave one by one");
     place(limits.rendezvous, "from here messages are announced first");
     plots.push_back(plot);
-    all.curves.push_back(
-        plot_curve(transfer_curve(rail.rail), rail.interface, static_cast<char>('0' + all.curves.size() % 10)));
+    all["curves"].push_back(plot_curve(transfer_curve(rail.rail), rail.interface));
   }
   const IdleRails idle(profile);
   if (const uint64_t bytes = split_from(idle.now.data(), idle.count()); bytes != UINT64_MAX)
-    all.places.push_back({bytes, fmt::format("{}: from here on a message is split", bytes_text(bytes))});
+    all["places"].push_back(place_of(bytes, "from here on a message is split"));
   plots.insert(plots.begin(), all);
   return plots;
 }
-
-std::string rails_plot_text(const NetworkProfile& profile) {
-  std::string out;
-  for (const Plot& plot : rails_plots(profile)) out += "\n" + plot_text(plot);
-  return out;
-}
-
-std::string rails_plot_svg(const NetworkProfile& profile) { return plots_svg(rails_plots(profile)); }
 
 double rail_mbits(const NetworkRail& rail) { return 8 * rail_bandwidth(transfer_curve(rail.rail)); }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What smelt says of a machine or profile that was named is the same on every host: byte for byte what other_host.cc's
-hosts say, on one of which the C library takes no wide instructions either. Of this machine they say what they are.
+hosts say, on one of which the C library takes no wide instructions either. Of this machine they say what they are. The
+page of a report is drawn of report --json alone.
 
   given_machine_test.py SMELT OTHER_HOST SOURCE_ROOT [VERBS...]    VERBS: those of smelt-lab, instead of smelt's
 """
@@ -11,7 +12,7 @@ of_lab = sys.argv[4:]
 HOSTS = {"this host": (smelt, {}), "a rich host": (other_host, {"OTHER_HOST": "rich"}),
          "a poor host": (other_host, {"OTHER_HOST": "poor", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4"})}
 OF_MACHINE = ("info", "info --json", "info --thresholds", "info --thresholds --json",
-              "info --thresholds --participants 2", "report --json", "report -o page.html",
+              "info --thresholds --participants 2", "report --json",
               "tree", "tree --json",
               "draw matrix --json", "draw tree --json", "draw schedule --json", "draw timeline --json")
 numbers = itertools.count(1)
@@ -34,10 +35,8 @@ def run(host, words, folder, **environment):
     program, own = HOSTS[host]
     env = {key: value for key, value in os.environ.items() if not key.startswith(("SMELT_", "HWLOC_"))}
     env.update(HOME=folder, XDG_CACHE_HOME=folder + "/cache", **own, **environment)
-    page = pathlib.Path(folder) / "page.html"
-    page.unlink(missing_ok=True)
     done = subprocess.run([program, *words], capture_output=True, text=True, env=env, cwd=folder)
-    return done.returncode, done.stdout, done.stderr, page.read_text() if page.exists() else ""
+    return done.returncode, done.stdout, done.stderr
 
 
 def check(ok, words):

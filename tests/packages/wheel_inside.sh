@@ -29,7 +29,7 @@ done
 quietly smelt calibrate --no-methods --race 0 --limit 20 --quiet
 quietly smelt info
 quietly smelt profile verify
-quietly smelt report -o report.html
+quietly smelt report --json
 quietly smelt tree --machine zoo:intel-xeon-e5-2670v2-2x10
 
 # scikit-learn's loops are OpenMP's (libgomp), numpy's matrices OpenBLAS's (OpenMP as well, by libopenblas0-openmp).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports in a browser, headless: at 1280 and at 400 pixels, light and dark, nothing on the console, nothing fetched,
+"""Reports in a browser, headless: at 1280 and at 390 pixels, light and dark, nothing on the console, nothing fetched,
 all links lead to something, and what look.js finds is empty. What a hand points at is told. Skips without Chromium.
 
   browser_test.py SMELT SOURCE_ROOT [--pictures FOLDER]    (keeps a screenshot of each)
@@ -11,8 +11,8 @@ smelt, root = sys.argv[1], pathlib.Path(sys.argv[2])
 pictures = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--pictures"] else None
 look = (root / "tests/report/look.js").read_text()
 program = find_chromium()
-if not program:
-    print("skipped: no Chromium here (Debian: chromium)")
+if not program or subprocess.run(["/usr/bin/python3", "-c", "import jinja2, matplotlib"], capture_output=True).returncode:
+    print("skipped: not here (Debian: chromium python3-matplotlib python3-jinja2)")
     sys.exit(77)
 
 failures = []
@@ -40,7 +40,7 @@ def hostile_machine(folder):
 
 def visit(browser, page, name):
     for scheme in ("light", "dark"):
-        for width in (1280, 400):
+        for width in (1280, 390):
             where = f"{name}, {width} pixels, {scheme}"
             browser.screen(width, 900, scheme)
             browser.open(page.as_uri())
@@ -70,11 +70,16 @@ TIP = """(() => {
 def hover(browser, page):
     browser.screen(1280, 900, "light")
     browser.open(page.as_uri())
-    cell = browser.ask(TIP % ("#heat-hop .cells", 0.99, 0.01))
+    cell = browser.ask(TIP % ("#heat-hop-cells", 0.99, 0.01))
     check("hop" in cell and " to CPU " in cell and "ns" in cell and "published" in cell,
           f"a cell of the heat map says {cell!r}")
-    tree = browser.ask(TIP % ("#tree-broadcast [data-link] circle", 0.5, 0.5))
+    x, y = browser.ask('JSON.parse(document.getElementById("data").textContent).tips["tree-broadcast"].points[1].slice(0, 2)')
+    tree = browser.ask(TIP % ("#tree-broadcast-cells", x, y))
     check("informed at" in tree and "link" in tree and "published" in tree, f"a CPU of the tree says {tree!r}")
+    lane = browser.ask(TIP % ("#timeline-barrier-cells", 0.01, 0.97))
+    check(lane.startswith("CPU 19 sends from 0 to "), f"a bar of the timeline says {lane!r}")
+    round = browser.ask(TIP % ("#rounds-barrier-cells", 0.01, 0.97))
+    check(round.startswith("CPU 19, round 1\nsignals CPU 10: hop"), f"a CPU of the rounds says {round!r}")
     cpu = browser.ask(TIP % (".machine .cpu", 0.5, 0.5))
     check(cpu.startswith("CPU 0"), f"a CPU of the boxes says {cpu!r}")
 

@@ -1,4 +1,4 @@
-// A table or a figure of a paper, as data: the text and the SVG are both made of it.
+// A table or a figure of a paper, as data: the text and the picture are both made of it.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,8 @@ struct Figure {
 };
 
 std::string text_of(const Figure& figure);
-std::string svg_of(const Figure& figure);
+std::string document_of(const Figure& figure);  // JSON
+// By the program smelt-pictures, which lies at `pictures`. Throws UserError.
+void draw(const Figure& figure, const std::string& pictures, const std::string& path);
 
 }  // namespace smelt::paper

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "bench/lab/paper/figure.h"
-#include "draw/svg.h"
 
 namespace smelt::paper {
 namespace {
@@ -16,6 +15,11 @@ size_t width_of(const std::string& text) {
 std::string padded(const std::string& text, size_t width, bool right) {
   const std::string space(width > width_of(text) ? width - width_of(text) : 0, ' ');
   return right ? space + text : text + space;
+}
+
+// Three significant digits, or all that stand before the point.
+std::string cost_text(double cost) {
+  return fmt::format("{:.{}f}", cost, cost == 0 || cost >= 100 ? 0 : cost < 10 ? 2 : 1);
 }
 
 // The papers' numbers as they stand there, ours with three digits.

@@ -43,12 +43,14 @@ TEST(Rails, PlotsAreAsTheyWere) {
   const Outcome outcome = smelt({"info", "--rails", "--plot", "-", "--network", two_rails()});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   expect_golden("rails-plot.txt", outcome.out.substr(outcome.out.find("All rails:")));
+  if (std::system("/usr/bin/python3 -c 'import matplotlib' 2>/dev/null") != 0)
+    GTEST_SKIP() << "no python3-matplotlib here";
   const std::string path = scratch() + "/rails.svg";
   EXPECT_EQ(smelt({"info", "--rails", "--plot", path, "--network", two_rails()}).code, 0);
   const std::string svg = read_file(path);
-  EXPECT_TRUE(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+  EXPECT_TRUE(svg.find("<svg") != svg.npos && svg.ends_with("</svg>\n"));
   size_t curves = 0;
-  for (size_t at = 0; (at = svg.find("<polyline", at)) != svg.npos; ++at) ++curves;
+  for (size_t at = 0; (at = svg.find("-curve-", at)) != svg.npos; ++at) ++curves;
   EXPECT_EQ(curves, 2 + 2 * 4u);
   EXPECT_EQ(svg.find("nan"), svg.npos);
 }

@@ -1,0 +1,91 @@
+// One planned collective, ready to be shown: the plan, its participants and its price. Terminals get text;
+// smelt-pictures (pictures.h) draws the documents.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/arena.h"
+#include "generate/exchange.h"
+#include "generate/tree.h"
+#include "model/cost_model.h"
+#include "schedule/schedule.h"
+
+namespace smelt {
+
+struct Picture {
+  std::string machine;  // name
+  std::string origin;   // how its costs came about, one line
+  Operation op = Operation::kBarrier;
+  std::string pattern;         // the one built: "adaptive-sorted"; "" where only the costs are looked at
+  std::string requested;       // the one asked for: "best"
+  std::string cost_model;      // "overlap" or "paper"
+  double predicted = 0;        // makespan, in costs.unit
+  double steady = 0;           // of a barrier: per episode of a loop that does nothing else
+  std::string date;            // of the drawing, where the picture is to say it
+  std::vector<uint32_t> cpu;   // the kernel's number of participant i
+  std::vector<uint16_t> core;  // of participant i, equal = SMT siblings; empty: not known
+  std::vector<double> done;    // when participant i is done, in costs.unit
+  Costs costs;                 // among the participants
+  Schedule schedule;
+  bool is_tree = false;
+  Tree tree;                       // of trees; of a barrier by trees the one that releases
+  Tree gather;                     // of barriers by trees: the one that gathers, often the same
+  Exchange exchange;               // of exchanges
+  std::shared_ptr<Arena> storage;  // costs, schedule, tree and exchange point into it
+};
+
+struct TextStyle {
+  bool utf8 = true;     // else ASCII
+  bool colour = false;  // ANSI escapes, for terminals
+};
+
+enum class CostKind : uint8_t { kSend, kReceive, kHop };
+
+// For people: a header and the tree with one participant per line, or the messages round by round.
+std::string text_picture(const Picture& picture, bool utf8);
+// The costs of all pairs: numbers, or shades where there are many.
+std::string text_heat_map(const Picture& picture, const std::vector<CostKind>& kinds, const TextStyle& style);
+// The lines above a text picture: machine, CPUs, pattern, price.
+std::string text_header(const Picture& picture);
+
+// For programs, smelt-pictures among them (smelt.1 describes them, under smelt tree and smelt draw): the tree or the
+// exchange, step by step; the costs, rows are senders; who waits for whom, by round; what everybody does when.
+nlohmann::ordered_json picture_document(const Picture& picture);
+nlohmann::ordered_json matrix_document(const Picture& picture, const std::vector<CostKind>& kinds);
+nlohmann::ordered_json rounds_document(const Picture& picture);
+nlohmann::ordered_json timeline_document(const Picture& picture);
+
+// The participants in the order in which pictures show them: by NUMA node, last-level cache and core, so that near CPUs
+// of the machine are near in the picture.
+std::vector<uint16_t> shown_order(const Picture& picture);
+// The cost of a message, of one kind.
+float cost_of(const Costs& costs, CostKind kind, uint16_t from, uint16_t to);
+
+// "0-3,8,10-11" from ascending numbers.
+std::string cpu_ranges(const std::vector<uint32_t>& cpus);
+std::vector<uint16_t> children(const Tree& tree, uint16_t parent);  // in send order
+// A tree as it is drawn. A barrier that gathers along another tree than it releases along is drawn as two.
+struct TreeSide {
+  const Tree* tree = nullptr;
+  bool up = false;            // its messages go to the root only
+  bool down = false;          // from the root only
+  const char* title = "";     // "gather", "release"; "" where it is alone
+  const char* event = "";     // the event that times are of: "informed", "has sent", "leaves"
+  std::vector<double> times;  // [n] in costs.unit
+
+  // Of the message along a link; of those of a barrier's only tree the one that releases.
+  double hop(const Costs& costs, uint16_t parent, uint16_t child) const {
+    return costs.hop[up ? costs.at(child, parent) : costs.at(parent, child)];
+  }
+};
+std::vector<TreeSide> tree_sides(const Picture& picture);  // of pictures with is_tree
+// When the message that informs a participant has arrived, if the root of the tree sends at 0: everybody's send
+// occupies it for send_busy and is visible after the hop. The release half of a barrier, the whole of a broadcast.
+std::vector<double> arrival_times(const Tree& tree, const Costs& costs);
+
+}  // namespace smelt

@@ -1,0 +1,150 @@
+#include "cli/report_document.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/options.h"
+#include "cli/class_figures.h"
+#include "cli/command.h"
+#include "cli/comparison.h"
+#include "cli/doctor.h"
+#include "cli/hops.h"
+#include "cli/houses.h"
+#include "cli/methods.h"
+#include "cli/picture_request.h"
+#include "cli/thresholds.h"
+#include "generate/registry.h"
+#include "smelt_config.h"
+
+namespace smelt {
+namespace {
+
+PictureRequest request_of(const ReportSubject& subject, Operation op) {
+  PictureRequest request;
+  request.op = op;
+  request.cpus = subject.cpus;
+  request.effort.limits.stop = subject.stop;
+  return request;
+}
+
+// Of the pairs at each distance, how their costs are known; "" where no pair is at it.
+std::vector<std::string> cost_origins(const MachineFile& machine, const std::vector<HopClass>& classes) {
+  std::vector<std::string> out(kDistances);
+  for (const HopClass& hops : classes) {
+    const auto distance = static_cast<uint32_t>(hops.distance);
+    const std::string name = distance_name(hops.distance);
+    std::string& origin = out[distance];
+    for (const std::string& source : machine.sources)
+      if (source.starts_with(name + ", ")) origin = "published, " + source.substr(name.size() + 2);
+    for (const ClassFigures& figures : machine.classes)
+      if (figures.distance == distance) {
+        if (!origin.empty()) origin += "; ";
+        origin += fmt::format("measured, {} pair{}, {} sample{}, spread {:.0f} %", figures.pairs,
+                              figures.pairs == 1 ? "" : "s", figures.samples, figures.samples == 1 ? "" : "s",
+                              100 * figures.spread);
+        if (figures.marks) origin += ", " + marks_text(figures.marks);
+      }
+    if (origin.empty()) origin = machine.origin;
+    origin = one_line(origin);
+  }
+  return out;
+}
+
+// Every CPU of the machine, and where it sits.
+Document shape_document(const MachineFile& machine) {
+  const size_t n = machine.cpus.size();
+  const auto numbers = [n](const uint16_t* ids) {
+    return ids ? std::vector<uint16_t>(ids, ids + n) : std::vector<uint16_t>(n);
+  };
+  return {{"cpus", machine.cpus},
+          {"cores", machine.core},
+          {"caches", numbers(machine.overlap.llc)},
+          {"nodes", numbers(machine.overlap.node)},
+          {"packages", machine.package}};
+}
+
+Document patterns_document(const ReportSubject& subject, Operation op) {
+  Comparison comparison;
+  const Picture picture = picture_and_comparison(subject.machine, request_of(subject, op), &comparison);
+  Document out = comparison_document(comparison);
+  out["chosen"] = picture.pattern;
+  out["predicted"] = picture.predicted;
+  if (op == Operation::kBarrier) out["predicted_in_a_loop"] = picture.steady;
+  out[picture.is_tree ? "tree" : "schedule"] = picture.is_tree ? picture_document(picture) : rounds_document(picture);
+  out["timeline"] = timeline_document(picture);
+  return out;
+}
+
+// What the names mean that a page shows.
+Document help_document() {
+  Document out = {{"patterns", Document::object()}, {"settings", Document::object()}};
+  for (const PatternInfo& row : pattern_registry()) out["patterns"][row.name] = row.help;
+  for (uint32_t i = 0; i < option_count(); ++i) {
+    OptionRow row;
+    option_row(i, &row);
+    out["settings"][row.name] = row.help;
+  }
+  return out;
+}
+
+// What smelt-network says of the networks, null where none were sampled.
+Document networks_document(const ReportSubject& subject) {
+  if (!subject.network.empty())
+    return Document::parse(ask_house({"info", "--rails", "--json", "--network", subject.network}));
+  if (!subject.machine.here || find_house("smelt-network").empty()) return {};
+  const std::string said = ask_house({"info", "--rails", "--json", "--if-sampled"});
+  return said.empty() ? Document() : Document::parse(said);
+}
+
+Document doctor_document() {
+  Document out = examine_this_machine();
+  for (const auto& [about, said] : doctor_conclusions(out)) out["conclusions"][about] = said.first;
+  return out;
+}
+
+}  // namespace
+
+Document report_document(const ReportSubject& subject) {
+  const MachineFile& machine = subject.machine;
+  Document out = {{"machine", one_line(machine.name)},
+                  {"origin", one_line(machine.origin)},
+                  {"kind", machine.kind},
+                  {"note", one_line(machine.note)},
+                  {"unit", cost_unit_name(machine.unit)},
+                  {"asked", subject.asked},
+                  {"version", SMELT_VERSION},
+                  {"cpus", subject.cpus},
+                  {"shape", shape_document(machine)}};
+  // A machine of the zoo is always the same, and so is its report.
+  if (machine.here) {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    out["host"] = one_line(host);
+    out["date"] = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
+  }
+  const std::vector<HopClass> classes = summarise_hops(machine.overlap, machine.package, machine.core);
+  const std::vector<std::string> origins = cost_origins(machine, classes);
+  Document& hops = out["hops"] = hops_document(classes);
+  for (size_t k = 0; k < classes.size(); ++k) hops[k]["origin"] = origins[static_cast<uint32_t>(classes[k].distance)];
+  out["distances"] = kDistanceNames;
+  out["origins"] = origins;
+  if (subject.cpus.size() > 1) {
+    out["costs"] = matrix_document(picture_costs(machine, request_of(subject, Operation::kBarrier)),
+                                   {CostKind::kHop, CostKind::kSend, CostKind::kReceive});
+    for (const Operation op : {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce})
+      out["patterns"][operation_name(op)] = patterns_document(subject, op);
+  }
+  if (!machine.winners.empty()) out["raced"] = winners_document(machine.winners, machine.winner_cpus);
+  out["thresholds"] = thresholds_document(machine, situation_of(subject.cpus.size(), 0, machine.here));
+  out["plots"] = curve_plots(machine.curves);
+  if (Document networks = networks_document(subject); !networks.is_null()) out["networks"] = std::move(networks);
+  if (machine.here) out["doctor"] = doctor_document();
+  out["help"] = help_document();
+  if (subject.measure) out["measured"] = measure_for_report(subject);
+  return out;
+}
+
+}  // namespace smelt
