@@ -152,8 +152,11 @@ def line_samples(rows):
         ([Line2D([], [], color=FAR, ls="--", label="between NUMA nodes")] if several else [])
 
 
-def arrows(ax, ends, rows):
-    """Each is (x, row) of both ends, and whether it leaves its node; equal ones are one."""
+def arrows(ax, ends, rows, notes):
+    """Each is (x, row) of both ends, and whether it leaves its node; equal ones are one. Of too many, a note says so."""
+    if len(set(ends)) > MOST_LINES:
+        notes.append(f"{len(ends)} messages: too many for arrows.")
+        return
     for colour, far, dash in ((NEAR, False, "-"), (FAR, True, (0, (4, 3)))):
         pieces = sorted({tuple(end[:4]) for end in ends if end[4] == far})
         if not pieces:
@@ -204,10 +207,7 @@ def rounds(doc, most=MOST_ROWS):
              rows.far(m["from"], m["to"])) for m in doc["messages"]]
     notes = ["A column is a round: what a participant sends in it needs only what reached it in the columns before. An "
              "arrow ends at the CPU that waits for it."] + rows.note()
-    if len(set(ends)) <= MOST_LINES:
-        arrows(ax, ends, rows)
-    else:
-        notes.append(f"{len(ends)} messages: too many for arrows.")
+    arrows(ax, ends, rows, notes)
     legend(fig, line_samples(rows))
     told = [[[] for _ in range(count)] for _ in range(rows.count)]
     if not rows.folded:
@@ -248,10 +248,7 @@ def timeline(doc, most=MOST_ROWS):
              "receiver begins to read it."] + rows.note()
     if rows.folded:
         notes[-1] += " Its bars are those of its first CPU."
-    if len(set(ends)) <= MOST_LINES:
-        arrows(ax, ends, rows)
-    else:
-        notes.append(f"{len(ends)} messages: too many for arrows.")
+    arrows(ax, ends, rows, notes)
     done = np.zeros(rows.count)
     for cpu, at in zip(doc["cpus"], doc["done"]):
         done[rows.row[cpu]] = max(done[rows.row[cpu]], at)
@@ -319,9 +316,10 @@ def tree(doc):
                 codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4] * len(curves)
                 ax.add_patch(PathPatch(Path(np.array(curves).reshape(-1, 2), codes), fill=False, edgecolor=colour, ls=dash,
                                        lw=min(max(radius / 8, 0.7), 1.6), zorder=1))
+        parent_of = {child: parent for parent, child in edges}
         for cpu, (x, y) in at.items():
             hop = side["hops"].get(str(cpu))
-            parent = next((one for one, other in edges if other == cpu), None) if hop is not None else None
+            parent = parent_of.get(cpu) if hop is not None else None
             if hop is not None and shows_costs:
                 far = node_of[parent] != node_of[cpu]
                 ax.text(x, y - radius - 8, f"{hop:.{1 if hop < 10 else 0}f}", ha="center", va="center",

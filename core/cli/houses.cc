@@ -94,10 +94,7 @@ void leave_to_house(const std::vector<std::string>& words) {
   const std::string path = need_program(row->house, what);
   std::vector<std::string> arguments = {"smelt"};
   arguments.insert(arguments.end(), words.begin(), words.end());
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  ::execv(path.c_str(), pointers.data());
+  ::execv(path.c_str(), argument_pointers(arguments).data());
   throw UserError(fmt::format("{}: {} cannot be executed ({})", what, path, std::strerror(errno)));
 }
 

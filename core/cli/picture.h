@@ -54,7 +54,8 @@ std::string text_heat_map(const Picture& picture, const std::vector<CostKind>& k
 std::string text_header(const Picture& picture);
 
 // For programs, smelt-pictures among them (smelt.1 describes them, under smelt tree and smelt draw): the tree or the
-// exchange, step by step; the costs, rows are senders; who waits for whom, by round; what everybody does when.
+// exchange, step by step; the costs, rows are senders; the waits between participants, by round; what each participant
+// does when.
 nlohmann::ordered_json picture_document(const Picture& picture);
 nlohmann::ordered_json matrix_document(const Picture& picture, const std::vector<CostKind>& kinds);
 nlohmann::ordered_json rounds_document(const Picture& picture);

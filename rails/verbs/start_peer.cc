@@ -14,6 +14,7 @@
 #include <sstream>
 #include <vector>
 
+#include "cli/child.h"
 #include "cli/run_environment.h"
 #include "profile/text/error.h"
 
@@ -49,9 +50,7 @@ StartedPeer::StartedPeer(const std::string& agent, const std::string& host, doub
   if (host.starts_with('-')) throw UserError(fmt::format("'{}' is no host", host));
   words.push_back(host);
   words.push_back(shell_word(own_path()) + " network listen --port 0");
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  const std::vector<char*> pointers = argument_pointers(words);
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw UserError(fmt::format("no pipe ({})", std::strerror(errno)));

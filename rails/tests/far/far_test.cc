@@ -568,7 +568,7 @@ TEST(Far, AnAnswerToWhoIsGoneEndsItsReceive) {
   EXPECT_EQ(receive.error, -EPIPE);
 }
 
-// The rails read it still: who is told that it is over might free it.
+// The rails still read it: an owner that is told that it is over might free it.
 TEST(Far, WhatTheCarrierHasInHandIsNotOver) {
   const Machines machines(2, 1);
   const Bytes data = content(100'000, 1);
