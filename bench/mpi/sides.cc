@@ -72,7 +72,7 @@ Side make_smelt(const Request& request) {
   side.column = "Smelt";
   side.component = "smelt";
   side.settings = {fmt::format("OMPI_MCA_mca_base_component_path={}:SYSTEM_DEFAULT", request.smelt_dir)};
-  // As smelt run does (core/cli/run_environment.cc): otherwise PMIx warns of that folder, on every rank's output.
+  // As smelt run does (core/cli/launch_environment.cc): otherwise PMIx warns of that folder, on every rank's output.
   if (SMELT_OPEN_MPI_MAJOR >= 5) side.settings.emplace_back("PMIX_MCA_mca_base_component_path=:");
   return side;
 }

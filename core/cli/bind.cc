@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/os/os.h"
 #include "cli/fit.h"
-#include "cli/job_stats.h"
 #include "discover/conditions.h"
 #include "discover/cpu_load.h"
 #include "generate/levels.h"
@@ -103,7 +102,7 @@ Binding bind_to(const std::string& policy, const Cores& cores, const std::vector
   if (const std::string set = says_already(std::begin(kOfThreads), std::end(kOfThreads), environment); !set.empty())
     return nothing(set + " is set already");
   Binding binding;
-  const bool ranks_too = !command.empty() && !kind_of_job(command[0], "").launcher.empty();
+  const bool ranks_too = !command.empty() && !mpi_launcher(command[0]).empty();
   if (ranks_too) {
     std::string set = says_already(std::begin(kOfRanks), std::end(kOfRanks), environment);
     if (set.empty()) set = mpirun_says_already(command);

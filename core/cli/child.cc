@@ -13,7 +13,7 @@
 
 #include "base/os/os.h"
 #include "cli/command.h"
-#include "cli/preload.h"
+#include "cli/launch_environment.h"
 #include "profile/text/error.h"
 
 namespace smelt {

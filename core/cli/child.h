@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_environment.h"
+#include "cli/launch_environment.h"
 
 namespace smelt {
 

@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/run_choice.h"
-#include "cli/run_environment.h"
+#include "cli/launch_plan.h"
 #include "profile/text/error.h"
 
 namespace smelt {
 namespace {
 
 struct EnvArguments {
-  RunChoice choice;
+  LaunchChoice choice;
   std::string format = "sh";
   bool json = false;
 };
@@ -45,7 +44,7 @@ std::string lines_for(const std::vector<EnvironmentChange>& changes, const std::
 }
 
 int run_env(const EnvArguments& arguments) {
-  const std::vector<EnvironmentChange> changes = run_environment(parts_to_run(arguments.choice, "", {}));
+  const std::vector<EnvironmentChange> changes = plan_launch(arguments.choice, {}).changes;
   if (!arguments.json && arguments.format != "json") {
     put(lines_for(changes, arguments.format));
     return 0;
@@ -69,7 +68,7 @@ void add_env(CLI::App& app, Action& chosen) {
               "sh (bash, zsh), fish, file (systemd's EnvironmentFile=, --env-file) or json (a Jupyter kernel's env)")
           ->check(CLI::IsMember({"sh", "fish", "file", "json"}));
   verb->add_flag("--json", arguments->json, "the same as --format json")->excludes(format);
-  add_run_options(*verb, arguments->choice);
+  add_launch_options(*verb, arguments->choice);
   verb->footer(
       "Examples:\n  eval \"$(smelt env)\"                   this shell; smelt env --off: off again\n  smelt env >"
       "$CONDA_PREFIX/etc/conda/activate.d/smelt.sh\n  smelt env --format file >smelt.env    EnvironmentFile= "

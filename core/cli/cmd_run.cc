@@ -15,17 +15,14 @@
 #include "base/options.h"
 #include "cli/child.h"
 #include "cli/command.h"
-#include "cli/job_stats.h"
-#include "cli/preload.h"
-#include "cli/run_choice.h"
-#include "cli/run_environment.h"
+#include "cli/launch_plan.h"
 #include "profile/text/error.h"
 
 namespace smelt {
 namespace {
 
 struct RunArguments {
-  RunChoice choice;
+  LaunchChoice choice;
   bool dry_run = false, json = false, stats = false;
   std::vector<std::string> command;
 };
@@ -74,23 +71,21 @@ int wait_for_program(const ChildPlan& planned, int* error) {
 }
 
 // The same, and at the end one line of counts.
-int run_and_tell(const RunArguments& arguments, std::vector<EnvironmentChange> changes, JobKind kind) {
+int run_and_tell(const RunArguments& arguments, LaunchPlan plan) {
   int error = 0, status = 0;
   {
     const StatsFile file;
-    kind.untold = file.path().empty();
-    if (!kind.untold) changes.push_back({"SMELT_STATS", file.path()});
-    ChildPlan plan;
-    plan.command = arguments.command;
-    plan.changes = std::move(changes);
-    status = wait_for_program(plan, &error);
+    plan.job.untold = file.path().empty();
+    ChildPlan child{plan.command, plan.changes};
+    if (!plan.job.untold) child.changes.push_back({"SMELT_STATS", file.path()});
+    status = wait_for_program(child, &error);
     const JobStats stats = parse_job_stats(file.content());
     if (!error && arguments.json)
-      std::fputs(document_text(served_document(stats, kind), -1).c_str(), stderr);
+      std::fputs(document_text(served_document(stats, plan.job), -1).c_str(), stderr);
     else if (!error)
-      warn(served_line(stats, kind));
+      warn(served_line(stats, plan.job));
   }  // the file is gone before a signal ends us
-  return error ? cannot_execute(arguments.command[0], error) : end_like(status);
+  return error ? cannot_execute(plan.command[0], error) : end_like(status);
 }
 
 bool wants_to_be_told(const RunArguments& arguments) {
@@ -102,39 +97,34 @@ bool wants_to_be_told(const RunArguments& arguments) {
 
 int run_run(const RunArguments& arguments) {
   if (arguments.command.empty()) throw UserError("run what? e.g. smelt run -- ./app; see 'smelt run --help'");
-  const std::string program = find_program(arguments.command[0]);
-  const RunParts parts = parts_to_run(arguments.choice, program, arguments.command);
-  const std::vector<EnvironmentChange> changes = run_environment(parts);
-  JobKind kind = kind_of_job(arguments.command[0], program);
-  kind.component = !parts.component.empty();
-  kind.messages = !parts.messages.empty();
-  if (!parts.shims.empty() && !kind.obstacle.empty())
-    warn(fmt::format("{}: {}, so the loader ignores LD_PRELOAD; it runs without Smelt", arguments.command[0],
-                     kind.obstacle));
+  const LaunchPlan plan = plan_launch(arguments.choice, arguments.command);
+  if (!arguments.choice.stock && !plan.job.obstacle.empty())
+    warn(fmt::format("{}: {}, so the loader ignores LD_PRELOAD; it runs without Smelt", plan.command[0],
+                     plan.job.obstacle));
 
   if (arguments.dry_run && arguments.json) {
     Document environment = Document::object();
-    for (const EnvironmentChange& change : changes)
+    for (const EnvironmentChange& change : plan.changes)
       environment[change.name] = change.value ? Document(*change.value) : Document(nullptr);
-    put(document_text({{"environment", std::move(environment)}, {"command", arguments.command}}));
+    put(document_text({{"environment", std::move(environment)}, {"command", plan.command}}));
     return 0;
   }
   if (arguments.dry_run) {
-    std::string line = as_shell_prefix(changes);
-    for (const std::string& word : arguments.command) line += shell_word(word) + " ";
+    std::string line = as_shell_prefix(plan.changes);
+    for (const std::string& word : plan.command) line += shell_word(word) + " ";
     line.back() = '\n';
     put(line);
     return 0;
   }
 
   if (wants_to_be_told(arguments)) {
-    if (!arguments.choice.stock) return run_and_tell(arguments, changes, kind);
+    if (!arguments.choice.stock) return run_and_tell(arguments, plan);
     warn("not loaded: --stock");
   }
-  set_environment(changes);
-  std::vector<char*> argv = argument_pointers(arguments.command);
+  set_environment(plan.changes);
+  std::vector<char*> argv = argument_pointers(plan.command);
   ::execvp(argv[0], argv.data());
-  return cannot_execute(arguments.command[0], errno);
+  return cannot_execute(plan.command[0], errno);
 }
 
 }  // namespace
@@ -143,7 +133,7 @@ void add_run(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
   CLI::App* verb = app.add_subcommand(
       "run", "Run an OpenMP (GCC's libgomp, LLVM's libomp) or Open MPI program with Smelt's barriers and collectives");
   auto arguments = std::make_shared<RunArguments>();
-  add_run_options(*verb, arguments->choice);
+  add_launch_options(*verb, arguments->choice);
   verb->add_flag("--dry-run", arguments->dry_run, "print the command instead of running it");
   verb->add_flag("--json", arguments->json,
                  "at the end, what was served as a line of JSON on standard error; with --dry-run, what would be set");

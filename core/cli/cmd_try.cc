@@ -14,11 +14,8 @@
 #include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/job_stats.h"
-#include "cli/preload.h"
+#include "cli/launch_plan.h"
 #include "cli/progress_line.h"
-#include "cli/run_choice.h"
-#include "cli/run_environment.h"
 #include "cli/terminal.h"
 #include "cli/trial.h"
 #include "cli/watched_run.h"
@@ -37,7 +34,7 @@ constexpr double kLeastSeconds = 3;  // a shorter look sees one moment of the ma
 constexpr uint32_t kMostPairs = 1000;
 
 struct TryArguments {
-  RunChoice choice;
+  LaunchChoice choice;
   uint32_t pairs = 0;  // 0: as many as the seconds hold
   double seconds = kUsualSeconds;
   bool json = false, quiet = false;
@@ -61,16 +58,13 @@ struct Trial {
 class Trying {
  public:
   Trying(const TryArguments& arguments, const std::atomic<bool>& asked) : arguments_(arguments), asked_(asked) {
-    const std::string program = find_program(arguments.command[0]);
-    RunChoice stock = arguments.choice;
+    LaunchChoice stock = arguments.choice;
     stock.stock = true;
-    stock_ = {.command = arguments.command,
-              .changes = run_environment(parts_to_run(stock, program, arguments.command))};
-    const RunParts parts = parts_to_run(arguments.choice, program, arguments.command);
-    smelt_ = {.command = arguments.command, .changes = run_environment(parts)};
-    kind_ = kind_of_job(arguments.command[0], program);
-    kind_.component = !parts.component.empty();
-    kind_.messages = !parts.messages.empty();
+    const LaunchPlan without = plan_launch(stock, arguments.command);
+    const LaunchPlan with = plan_launch(arguments.choice, arguments.command);
+    stock_ = {.command = without.command, .changes = without.changes};
+    smelt_ = {.command = with.command, .changes = with.changes};
+    kind_ = with.job;
   }
 
   Trial run() {
@@ -352,7 +346,7 @@ void add_try(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
       ->check(number_between(0.1, 1e6));
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "without a line of progress");
-  add_run_options(*verb, arguments->choice);
+  add_launch_options(*verb, arguments->choice);
   verb->prefix_command();  // everything from the first word on belongs to the program
   verb->footer(
       "The program's input is empty, its output is compared and kept nowhere. The exit code is 0; 1 when the program "

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "base/os/os.h"
-#include "cli/job_stats.h"
 #include "discover/system_files.h"
 
 namespace smelt {
@@ -63,7 +62,7 @@ std::string cpus_text(double cpus) { return fmt::format("{:.3g} CPU{}", cpus, cp
 }  // namespace
 
 uint32_t ranks_of(const std::vector<std::string>& command) {
-  if (command.empty() || kind_of_job(command[0], "").launcher.empty()) return 1;
+  if (command.empty() || mpi_launcher(command[0]).empty()) return 1;
   for (size_t i = 1; i + 1 < command.size(); ++i)
     for (const char* const option : {"-n", "-np", "--np", "-c", "--n"})
       if (command[i] == option) return number_in(command[i + 1].c_str());

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/options.h"
-#include "cli/preload.h"
 #include "smelt_config.h"
 
 namespace smelt {
@@ -270,16 +269,6 @@ JobStats parse_job_stats(std::string_view content) {
   }
   for (auto& [name, one] : sum.openmp) one.runtime = name;
   return sum;
-}
-
-JobKind kind_of_job(const std::string& command, const std::string& program) {
-  JobKind kind;
-  const std::string name = command.substr(command.rfind('/') + 1);
-  for (const char* const launcher :
-       {"mpirun", "mpiexec", "orterun", "prterun", "oshrun", "mpirun.openmpi", "mpiexec.openmpi"})
-    if (name == launcher) kind.launcher = name;
-  if (!program.empty()) kind.obstacle = preload_obstacle(program);
-  return kind;
 }
 
 std::string served_line(const JobStats& stats, const JobKind& kind) {

@@ -68,16 +68,14 @@ struct JobStats {
 // Lines of JSON; other lines are passed over.
 JobStats parse_job_stats(std::string_view content);
 
-// The launcher's knowledge of the job.
+// The plan's knowledge of the job (launch_plan.h).
 struct JobKind {
   std::string launcher;    // "mpirun", where the command is one
-  std::string obstacle;    // why no library can be preloaded (preload.h)
+  std::string obstacle;    // why no library can be preloaded
   bool component = false;  // Open MPI's component is put under it
   bool messages = false;   // ... and the one for messages
   bool untold = false;     // there is no file that its processes could write to
 };
-// `program`: the file that is run.
-JobKind kind_of_job(const std::string& command, const std::string& program);
 
 // "OpenMP (libgomp, 2 threads): 9 of 10 parallel regions and 20 barriers served; ..."
 std::string served_line(const JobStats& stats, const JobKind& kind);

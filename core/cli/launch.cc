@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/preload.h"
-#include "cli/run_environment.h"
+#include "cli/launch_environment.h"
 
 namespace smelt {
 namespace {
@@ -46,7 +45,7 @@ void become(char** command) {
   const std::string program = find_program(command[0]);
   const std::string shim = find_shim();
   if (program.empty() || !preload_obstacle(program).empty() || shim.empty()) return;
-  RunParts parts;
+  LaunchParts parts;
   std::string unfit;
   parts.shims = join_shims({shim, find_kmp_shim()}, &unfit);
   if (!unfit.empty()) return;

@@ -7,9 +7,8 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/launch_environment.h"
 #include "cli/picture_options.h"
-#include "cli/preload.h"
-#include "cli/run_environment.h"
 #include "cli/terminal.h"
 #include "profile/text/error.h"
 

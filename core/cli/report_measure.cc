@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "cli/houses.h"
+#include "cli/launch_environment.h"
 #include "cli/progress_line.h"
 #include "cli/report_document.h"
-#include "cli/run_environment.h"
 #include "profile/text/error.h"
 
 namespace smelt {

@@ -8,12 +8,16 @@
 // too.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "cli/run_environment.h"
 #include "rails/network/profile.h"
 
 namespace smelt {
+
+struct Parameter {
+  std::string name, value, why;
+};
 
 // Throws UserError: no rail of the profile carries anything.
 std::vector<Parameter> open_mpi_parameters(const NetworkProfile& profile);

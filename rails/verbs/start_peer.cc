@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cli/child.h"
-#include "cli/run_environment.h"
+#include "cli/launch_environment.h"
 #include "profile/text/error.h"
 
 namespace smelt {

@@ -1,6 +1,8 @@
 // What the processes of a job told, as one line that is true.
 #include "cli/job_stats.h"
 
+#include "cli/launch_environment.h"
+
 #include <gtest/gtest.h>
 
 #include "smelt_config.h"
@@ -134,9 +136,9 @@ TEST(JobStats, WhatIsNoLineIsPassedOver) {
 }
 
 TEST(JobStats, KnowsALauncher) {
-  EXPECT_EQ(kind_of_job("/usr/bin/mpirun", "").launcher, "mpirun");
-  EXPECT_EQ(kind_of_job("mpiexec", "").launcher, "mpiexec");
-  EXPECT_EQ(kind_of_job("./mpirun_of_mine", "").launcher, "");
+  EXPECT_EQ(mpi_launcher("/usr/bin/mpirun"), "mpirun");
+  EXPECT_EQ(mpi_launcher("mpiexec"), "mpiexec");
+  EXPECT_EQ(mpi_launcher("./mpirun_of_mine"), "");
 }
 
 TEST(JobStats, TheFileGoesWithItsObject) {

@@ -2,7 +2,7 @@
 # constructor alone sleeps 800 times 125 us in each rank. A start of two takes 0.12 s without them in place of 0.32 s, on a busy machine 0.2 of 2.
 export OMPI_MCA_pml=^cm,ucx OMPI_MCA_btl=^openib,ofi,usnic OMPI_MCA_osc=^ucx
 # From 5.0 on more ranks than CPUs are asked for by another name, from 6 on by a third, and tcp may refuse the
-# addresses of a machine that has no network, aloud. The first is what smelt run sets (core/cli/run_environment.cc); PMIx before
+# addresses of a machine that has no network, aloud. The first is what smelt run sets (core/cli/launch_environment.cc); PMIx before
 # 4.2, under 4.1, would miss its own folders.
 case $(mpirun --version) in
   'mpirun (Open MPI) 4.'*) ;;

@@ -1,4 +1,4 @@
-#include "cli/run_choice.h"
+#include "cli/launch_plan.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/fit.h"
 #include "cli/houses.h"
-#include "cli/preload.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
 
@@ -22,7 +21,7 @@ namespace smelt {
 namespace {
 
 // The entries have colons between, as LD_PRELOAD wants them.
-std::string shims_to_use(const RunChoice& choice, const std::string& component) {
+std::string shims_to_use(const LaunchChoice& choice, const std::string& component) {
   if (choice.stock) return "";
   std::string shim = choice.library, beside;
   if (shim.empty()) {
@@ -48,7 +47,7 @@ std::string shims_to_use(const RunChoice& choice, const std::string& component) 
   return shims;
 }
 
-std::string component_to_use(const RunChoice& choice) {
+std::string component_to_use(const LaunchChoice& choice) {
   if (choice.stock) return "";
   const std::string component = find_component();
   // Open MPI has no way to write a path with a colon; OpenMP programs need not care.
@@ -66,7 +65,7 @@ std::string no_messages() {
 
 // If --messages is given, this is the folder of the component that serves them. It is not always taken, because it is
 // not known yet that messages are never slower.
-std::string messages_to_use(const RunChoice& choice) {
+std::string messages_to_use(const LaunchChoice& choice) {
   if (!choice.messages || choice.stock) return "";
   const std::string folder = find_messages_component();
   if (!folder.empty() && folder.find(':') == std::string::npos) return folder;
@@ -77,30 +76,52 @@ std::string messages_to_use(const RunChoice& choice) {
   return "";
 }
 
-// With --networks: the parameters that follow from the sampled ones, if they are still those of this machine.
-std::vector<Parameter> network_parameters(const RunChoice& choice) {
+// With --networks: the parameters that follow from the sampled ones, if they are still those of this machine. All of
+// them or none: a user's choice of interfaces does not go with samples of others.
+std::vector<EnvironmentChange> network_parameters(const LaunchChoice& choice) {
   if (!choice.networks) return {};
   try {
-    std::vector<Parameter> parameters;
-    for (const Document& row : Document::parse(ask_house({"tune", "openmpi", "--here", "--json"})))
-      parameters.push_back({row["parameter"], row["value"], row["why"]});
-    const std::string user = users_network_variable(parameters);
-    if (!user.empty()) throw UserError(fmt::format("{} is set", user));
-    if (choice.verbose) {
-      std::string said;
-      for (const Parameter& one : parameters) said += fmt::format(" {}={}", one.name, one.value);
-      warn(fmt::format("Open MPI is given, from the sampled networks:{}", said));
+    std::vector<EnvironmentChange> changes;
+    std::string said, user = environment("OMPI_MCA_btl_tcp_if_exclude") ? "OMPI_MCA_btl_tcp_if_exclude" : "";
+    for (const Document& row : Document::parse(ask_house({"tune", "openmpi", "--here", "--json"}))) {
+      const std::string parameter = row["parameter"], name = "OMPI_MCA_" + parameter, value = row["value"];
+      if (const char* const set = environment(name.c_str()); user.empty() && set && set != value) user = name;
+      changes.push_back({name, value});
+      said += fmt::format(" {}={}", parameter, value);
     }
-    return parameters;
+    if (!user.empty()) throw UserError(fmt::format("{} is set", user));
+    if (choice.verbose) warn(fmt::format("Open MPI is given, from the sampled networks:{}", said));
+    return changes;
   } catch (const UserError& error) {  // the program runs all the same
     warn(fmt::format("--networks: {}; Open MPI keeps its own parameters", error.what()));
     return {};
   }
 }
 
+// --fit and --bind ask for these.
+std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const std::vector<std::string>& command) {
+  std::vector<EnvironmentChange> changes;
+  uint32_t threads = 0;  // of each process; 0: not known
+  // The settings are read only if this one is set: the program will warn of errors in them.
+  if (choice.fit || (environment("SMELT_FIT") && options().fit)) {
+    const Fit fit = fit_into(look_at_room(command), environment);
+    warn("--fit: " + fit.why);
+    changes = fit.changes;
+    threads = fit.threads;
+  }
+  if (choice.bind != "none") {
+    if (const char* const set = environment("OMP_NUM_THREADS"); threads == 0 && set)
+      threads = static_cast<uint32_t>(std::strtoul(set, nullptr, 10));
+    const Binding binding = bind_to(choice.bind, look_at_cores(), command, threads, environment);
+    warn("--bind: " + binding.why);
+    changes.insert(changes.end(), binding.changes.begin(), binding.changes.end());
+  }
+  return changes;
+}
+
 }  // namespace
 
-void add_run_options(CLI::App& verb, RunChoice& choice) {
+void add_launch_options(CLI::App& verb, LaunchChoice& choice) {
   verb.add_option("--library", choice.library, "the shim to use instead of those that belong to this program")
       ->type_name("PATH");
   verb.add_flag("--fit", choice.fit,
@@ -126,30 +147,22 @@ std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<
   return command;
 }
 
-RunParts parts_to_run(const RunChoice& choice, const std::string& program, const std::vector<std::string>& command) {
-  RunParts parts;
+LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string>& command) {
+  const std::string program = command.empty() ? "" : find_program(command[0]);
+  LaunchParts parts;
   parts.component = component_to_use(choice);
   parts.shims = shims_to_use(choice, parts.component);
   parts.messages = messages_to_use(choice);
   parts.verbose = choice.verbose;
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
-  parts.networks = network_parameters(choice);
-  uint32_t threads = 0;  // of each process; 0: not known
-  // The settings are read only if this one is set: the program will warn of errors in them.
-  if (!choice.stock && (choice.fit || (environment("SMELT_FIT") && options().fit))) {
-    const Fit fit = fit_into(look_at_room(command), environment);
-    warn("--fit: " + fit.why);
-    parts.threads = fit.changes;
-    threads = fit.threads;
-  }
-  if (!choice.stock && choice.bind != "none") {
-    if (const char* const set = environment("OMP_NUM_THREADS"); threads == 0 && set)
-      threads = static_cast<uint32_t>(std::strtoul(set, nullptr, 10));
-    const Binding binding = bind_to(choice.bind, look_at_cores(), command, threads, environment);
-    warn("--bind: " + binding.why);
-    parts.threads.insert(parts.threads.end(), binding.changes.begin(), binding.changes.end());
-  }
-  return parts;
+  if (!choice.stock) parts.more = thread_changes(choice, command);
+  for (EnvironmentChange& one : network_parameters(choice)) parts.more.push_back(std::move(one));
+  LaunchPlan plan{command, run_environment(parts), {}};
+  if (!command.empty()) plan.job.launcher = mpi_launcher(command[0]);
+  if (!program.empty()) plan.job.obstacle = preload_obstacle(program);
+  plan.job.component = !parts.component.empty();
+  plan.job.messages = !parts.messages.empty();
+  return plan;
 }
 
 }  // namespace smelt

@@ -1,11 +1,11 @@
-// The parts that smelt run puts in front of a program and under Open MPI, by its options: shims, components,
-// parameters. smelt try and smelt env do the same.
+// The plan of how a program is started with Smelt or without: smelt run, try and env make it from the same options.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/run_environment.h"
+#include "cli/job_stats.h"
+#include "cli/launch_environment.h"
 
 namespace CLI {
 class App;
@@ -13,21 +13,26 @@ class App;
 
 namespace smelt {
 
-struct RunChoice {
+struct LaunchChoice {
   std::string library;
   bool stock = false, verbose = false, networks = false, messages = false, fit = false;
   std::string bind = "none";  // "close", "spread"
 };
 
 // The options --library, --fit, --bind, --messages and --networks.
-void add_run_options(CLI::App& verb, RunChoice& choice);
+void add_launch_options(CLI::App& verb, LaunchChoice& choice);
 
 // Words behind the options of a verb with prefix_command(), and `tail`, which began with "--". Throws UserError where
 // an option is none of the verb's.
 std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<std::string>& tail);
 
+struct LaunchPlan {
+  std::vector<std::string> command;        // the program and its arguments; none for an environment alone
+  std::vector<EnvironmentChange> changes;  // against the environment as it is
+  JobKind job;
+};
+
 // Throws UserError where there is no shim. Warns of what else is not there.
-// `command`: the program and its arguments, if they are known.
-RunParts parts_to_run(const RunChoice& choice, const std::string& program, const std::vector<std::string>& command);
+LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string>& command);
 
 }  // namespace smelt

@@ -1,6 +1,9 @@
-// The OpenMP shims and the Open MPI components as files, and the values that make the loader and Open MPI find them.
+// What stands in front of a started program and under Open MPI, by the C library alone (launch.cc): Smelt's files, what
+// the program's own file allows, and the changes to its environment, so that the loader and Open MPI find Smelt, or no
+// longer do.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +51,35 @@ std::string without_components(const std::string& path, bool messages);
 // The file that execvp would run for `command`, "" when there is none.
 std::string find_program(const std::string& command);
 
+// The name of the program that starts Open MPI's ranks, "" where the command is none.
+std::string mpi_launcher(const std::string& command);
+
 // Why a preloaded library cannot work in this program, as the rest of a sentence; "" when it can, as far as one sees.
 std::string preload_obstacle(const std::string& program);
+
+struct EnvironmentChange {
+  std::string name;
+  std::optional<std::string> value;  // nothing: the variable goes
+};
+
+struct LaunchParts {
+  std::string shims;      // the OpenMP shims, with colons between, "" for none
+  std::string component;  // folder of the Open MPI component, "" for none
+  std::string messages;   // ... and of the one for messages, "" where nobody has asked for it
+  bool verbose = false;
+  std::string sanitizer;                // AddressSanitizer's runtime that the program needs, "" for none
+  std::vector<EnvironmentChange> more;  // of --fit, --bind and --networks
+};
+
+// Against the environment as it is. Parts that are "" are taken away where an earlier smelt run put them. The user's
+// own settings stay: other libraries and folders, a priority; and messages that the user or an outer smelt run has
+// asked for, unless there is no `component` either.
+std::vector<EnvironmentChange> run_environment(const LaunchParts& parts);
+
+// As one would type it before a command, with a blank at the end; "" for no changes.
+std::string as_shell_prefix(const std::vector<EnvironmentChange>& changes);
+
+// Quoted only where the shell asks for it.
+std::string shell_word(const std::string& text);
 
 }  // namespace smelt
