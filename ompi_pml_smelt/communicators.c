@@ -103,8 +103,8 @@ int pml_smelt_add_comm(struct ompi_communicator_t *comm) {
 }
 
 /* Requests hold their communicator, so nothing is under way but messages that nobody will ask for. A correct program
- * has none (docs/mpi.md); those that have come are lost, so that the next communicator of this context id does not get
- * them. (It may be the last request that brings us here, from within the endpoint.) */
+ * has none (docs/mpi_reference.md); those that have come are lost, so that the next communicator of this context id
+ * does not get them. (It may be the last request that brings us here, from within the endpoint.) */
 int pml_smelt_del_comm(struct ompi_communicator_t *comm) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (served) {

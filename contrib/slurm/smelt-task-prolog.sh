@@ -2,7 +2,7 @@
 # Slurm task prologue (slurm.conf: TaskProlog=/etc/slurm/smelt-task-prolog.sh, run as the user): switches Smelt on for
 # the tasks of jobs that ask for it, by sbatch --export=ALL,SMELT=on or export SMELT=on in the job. What is printed as
 # "export NAME=VALUE" becomes part of the task's environment.
-# Checked (tests/packages/contrib_test.sh): sh -n; run, and what it prints looked at. Not run by Slurm.
+# Checked (tests/packages/contrib_test.sh): sh -n; run, and what it prints looked at. Run by Slurm 22.05, by hand.
 #   SMELT_LIBDIR=/opt/smelt/lib/smelt    where the shims lie, if not in the system's library folder
 [ "${SMELT-}" = on ] || exit 0
 if [ -z "${SMELT_LIBDIR-}" ]; then

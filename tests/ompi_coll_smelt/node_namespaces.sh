@@ -51,7 +51,7 @@ END
 # on_nodes RANKS_PER_NODE|RANKS_OF_FIRST+RANKS_OF_SECOND [mpirun option...] program...
 # The nodes share this machine's CPUs, which Open MPI cannot know: hence yield_when_idle, and no binding. A node has as many slots as
 # ranks; where more are allowed, Open MPI 5 puts all ranks on the first node. Its coll/han, which is on by default there, is wrong where
-# ranks gather in different layouts (docs/mpi.md), and makes communicators within the nodes, whose messages would be counted.
+# ranks gather in different layouts (docs/mpi_reference.md), and makes communicators within the nodes, whose messages would be counted.
 export OMPI_MCA_coll=^han
 unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby
 on_nodes() {
