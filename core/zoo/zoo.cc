@@ -9,7 +9,7 @@ namespace smelt {
 namespace {
 
 constexpr ZooEntry kZoo[] = {
-#include "zoo/zoo_machines.inc"
+#include "zoo_machines.inc"
 };
 
 }  // namespace

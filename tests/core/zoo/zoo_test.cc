@@ -59,7 +59,7 @@ TEST(Zoo, HoldsEveryFileOfItsFolder) {
     EXPECT_EQ(entry.path().extension(), ".json") << entry.path();
     files[entry.path().stem()] = text.str();
   }
-  EXPECT_EQ(files.size(), zoo().size()) << "core/zoo/meson.build lists others";
+  EXPECT_EQ(files.size(), zoo().size()) << "core/meson.build lists others";
   for (const ZooEntry& entry : zoo()) EXPECT_EQ(files[entry.name], entry.text) << entry.name;
 }
 
