@@ -70,11 +70,18 @@ def on_page_markdown(markdown, page, config, files):
     return LINK.sub(rewritten, markdown)
 
 
+COMMENT = re.compile(r"^([^#\n].*?)( +)(# .*)$|^(#.*)$", re.M)
+MOST_IN_A_FIGURE = 14  # characters
+
+
 def on_page_content(html, page, config, files):
-    """Every cell knows its column's name: a telephone shows the cells of a row under each other (site.css)."""
+    """Every cell knows its column's name: a telephone shows the cells of a row under each other, unless all are short
+    figures (site.css). The comments of commands are marked, and the blanks before them."""
     def table(match):
         text = match.group(0)
         names = [re.sub(r"<[^>]*>", "", name).strip() for name in re.findall(r"<th[^>]*>(.*?)</th>", text, re.S)]
+        rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>.*?</tr>", text, re.S)]
+        short = len(names) > 2 and all(len(re.sub(r"<[^>]*>", "", cell)) <= MOST_IN_A_FIGURE for row in rows for cell in row[1:])
 
         def row(cells):
             number = iter(range(len(names)))
@@ -84,6 +91,23 @@ def on_page_content(html, page, config, files):
             name = names[number] if number is not None else ""
             return f'{cell} data-column="{name}"' if name else cell
 
-        return re.sub(r"<tr>.*?</tr>", row, text, flags=re.S)
+        text = re.sub(r"<tr>.*?</tr>", row, text, flags=re.S)
+        return text.replace("<table>", '<table class="figures">', 1) if short else text
 
-    return re.sub(r"<table>.*?</table>", table, html, flags=re.S)
+    def comment(match):
+        command, gap, beside, alone = match.groups()
+        return (f'<span class="comment">{alone}</span>' if alone else
+                f'{command}<span class="gap">{gap}</span><span class="comment beside">{beside}</span>')
+
+    html = re.sub(r"<table>.*?</table>", table, html, flags=re.S)
+    return re.sub(r'(?<=<code class="language-sh">).*?(?=</code>)', lambda code: COMMENT.sub(comment, code.group(0)), html, flags=re.S)
+
+
+def on_post_page(output, page, config):
+    """Our picture in place of MkDocs' own, and no list of contents where a page has one heading."""
+    logo = os.path.relpath("logo.svg", os.path.dirname(page.file.dest_path) or ".")
+    output = re.sub(r'<link rel="shortcut icon" href="[^"]*">', f'<link rel="icon" type="image/svg+xml" href="{logo}">', output)
+    output = re.sub(r'(<a class="navbar-brand"[^>]*>)', rf'\1<img src="{logo}" alt="">', output)
+    if not any(heading.children for heading in page.toc):
+        output = re.sub(r"<body( class=\"([^\"]*)\")?", r'<body class="\2 no-toc"', output, count=1)
+    return output
