@@ -55,10 +55,29 @@ def holds(figure, rule, values):
     return value > float(figure) if rule == "over" else abs(value - float(figure)) <= 0.5001 / 10 ** len(figure.partition(".")[2])
 
 
+def rows(page, header, sources):
+    """A claim for each row of a page's table: its words, and the sources with the row's name in place of ROW."""
+    lines = page.replace("**", "").split("\n")
+    if lines.count(header) != 1:
+        return [(header, [])]
+    found = []
+    for line in lines[lines.index(header) + 2:]:
+        if not line.startswith("|"):
+            break
+        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
+        numbers = [re.sub(r"^([\d.]+)", r"{\1}", cell) for cell in cells]
+        found.append((f"| {name} | " + " | ".join(numbers) + " |",
+                      [(rule, [(file, [pattern.replace("ROW", re.escape(name)) for pattern in patterns]) for file, patterns in files])
+                       for (rule, files), number in zip(sources, numbers) if number.startswith("{")]))
+    return found
+
+
 def judge(table, pages, results):
     """A line per claim that does not hold, how many figures do, and the pages without the claims' words."""
     bad, held, rest = [], 0, {name: plain(text) for name, text in pages.items()}
-    for number, page, words, sources in claims(table):
+    for number, page, words, sources in [
+            (number, page, row, of_row) for number, page, words, sources in claims(table)
+            for row, of_row in (rows(pages.get(page, ""), words[6:], sources) if words.startswith("table ") else [(words, sources)])]:
         here = f"tests/claims.txt:{number}: {page}"
         bare = plain(re.sub(r"[{}]", "", words))
         figures = re.findall(r"\{([\d.]+)\}", words)
@@ -96,11 +115,12 @@ def main(root):
 
     # It must be able to fail.
     file = "$ one\nB  9.9 9.9  3.26  3.1-3.4\n$ two\nB  9.9 9.9  1.26  1.1-1.4\n| a | 2.0 [1 .. 3] |\n| a | 3.0 [1 .. 3] |\n"
-    page = {"p": "a **1.3**\n**3.3** b, mean 3 of 2.6"}
+    page = {"p": "a **1.3**\n**3.3** b, mean 3 of 2.6\n| x | y |\n|---|---|\n| a | **2.0** (1-3) |\n| b | - |\n"}
     right = ("f = x.txt\np: a {1.3} {3.3} b\n f /^. two/ /^B RATIO/\n most f /^B RATIO/\n"
-             "p: mean {3} of {2.6}\n mean f /^. (?P<row>a) .RATIO/\n f /^B.*(3.26) .*\\n. two\\nB.*(1.26)/\n")
+             "p: mean {3} of {2.6}\n mean f /^. (?P<row>a) .RATIO/\n f /^B.*(3.26) .*\\n. two\\nB.*(1.26)/\n"
+             "p: table | x | y |\n f /^. ROW .RATIO/\n")
     for old, new, complaints in (("", "", 0), ("{1.3}", "{1.4}", 2), ("f /^. two/ /^B", "f /^. none/ /^B", 1), ("most ", "least ", 1),
-                                 ("{2.6}", "{7.9}", 2), (" most f /^B RATIO/\n", "", 1), ("x.txt", "y.txt", 4)):
+                                 ("{2.6}", "{7.9}", 2), (" most f /^B RATIO/\n", "", 1), ("x.txt", "y.txt", 5), ("| x |", "| z |", 1), ("ROW", "b", 1)):
         found = judge(right.replace(old, new), page, {"x.txt": file})[0]
         if len(found) != complaints:
             bad.append(f"control: {complaints} complaints of {new}, not {found}")
