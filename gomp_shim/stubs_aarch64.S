@@ -1,46 +1,5 @@
-// Tail-jump stubs in front of libgomp's entry points: see stubs_x86_64.S for the comments.
+// Stubs that are taken often (stubs.S): see stubs_x86_64.S for the comments.
 // x0-x7 and x8 carry arguments, x16 and x17 are free for stubs like these.
-
-        .text
-
-        .macro BEGIN name
-        .globl  \name
-        .type   \name, @function
-        .p2align 4
-\name:
-        .cfi_startproc
-        .endm
-
-        .macro END name
-        .cfi_endproc
-        .size   \name, . - \name
-        .endm
-
-        .macro LONG_WAY name, function
-        stp     x29, x30, [sp, #-96]!
-        .cfi_adjust_cfa_offset 96
-        .cfi_offset 30, -88
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
-        str     x8, [sp, #80]
-        bl      \function
-        adrp    x0, smelt_real_\name
-        add     x0, x0, :lo12:smelt_real_\name
-        ldr     x1, [sp, #8]
-        bl      smelt_openmp_meant
-        mov     x16, x0
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldr     x8, [sp, #80]
-        ldp     x29, x30, [sp], #96
-        .cfi_adjust_cfa_offset -96
-        .cfi_restore 30
-        br      x16
-        .endm
 
         .macro TO_1_IF_UNMARKED
         mrs     x16, tpidr_el0
@@ -57,7 +16,7 @@
         .endm
 
         .macro MARKING_STUB name
-        BEGIN   \name
+        FUNCTION \name
         TO_1_IF_UNMARKED
         JUMP    \name
 1:      LONG_WAY \name, smelt_gomp_mark
@@ -66,7 +25,7 @@
 
         // GOMP_task: deferred in w5, flags in w6. That any is run at once when the deque is long, task_entries.cc sees to.
         .macro MAKING_STUB name
-        BEGIN   \name
+        FUNCTION \name
         cbnz    w5, 2f
         tbnz    w6, #1, 2f                      // final
         tbnz    w6, #3, 2f                      // depend
@@ -93,14 +52,8 @@
         END     \name
         .endm
 
-        .macro STUB name, function
-        BEGIN   \name
-        LONG_WAY \name, \function
-        END     \name
-        .endm
-
         .macro NOTING_STUB name
-        BEGIN   \name
+        FUNCTION \name
         stp     x29, x30, [sp, #-32]!
         .cfi_adjust_cfa_offset 32
         .cfi_offset 30, -24
@@ -117,28 +70,3 @@
         br      x16
         END     \name
         .endm
-
-#define SYMBOL(name)
-#define MAKES(name) MAKING_STUB name
-#define MARKED(name) MARKING_STUB name
-#define LEFT(name) STUB name, smelt_gomp_leave
-#define COOLED(name) STUB name, smelt_gomp_cool
-#define NOTED(name) NOTING_STUB name
-#include "symbols.def"
-
-        .macro SLOT name
-        .globl  smelt_real_\name
-        .hidden smelt_real_\name
-smelt_real_\name:
-        .zero   8
-        .endm
-
-        .section .bss.smelt_real, "aw", %nobits
-        .balign 64
-        .globl  smelt_real
-        .hidden smelt_real
-smelt_real:
-#define SYMBOL(name) SLOT name
-#include "symbols.def"
-
-        .section .note.GNU-stack, "", %progbits

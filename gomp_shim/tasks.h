@@ -1,7 +1,7 @@
 // Before a task is made, the maker's next barrier is marked as real: openmp/episodes.h.
 //
 // libgomp's entry points that make tasks are, but for GOMP_task (task_entries.cc), not wrapped in C. A stub in assembly
-// compares, marks in the rare case, restores all argument registers and jumps on (stubs_<isa>.S).
+// compares, marks in the rare case, restores all argument registers and jumps on (stubs.S).
 #pragma once
 
 extern "C" {

@@ -65,7 +65,7 @@ namespace smelt::kmp {
 
 // Most stubs are one jump, by a word of their own: to libomp's function; or, while a team is hot, a second runtime is
 // in the process, or nothing is resolved yet, to the way around, which looks at all that. The words lie in one table,
-// the two ways of each in another, in the same order (call_<isa>.S).
+// the two ways of each in another, in the same order (stubs.S).
 struct Detour {
   void* around;
   void** slot;

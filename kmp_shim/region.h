@@ -185,7 +185,7 @@ void lend_blocktime();
 
 }  // namespace smelt::kmp
 
-// The answers to __kmpc_fork_call (call_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
+// The answers to __kmpc_fork_call (stubs_<isa>.S), and its actions: 0: smelt_kmp_look() finds out; 1: the shim has
 // stepped aside, and it jumps to libomp's; 2: it jumps to smelt_kmp_fork_call, or to libomp's where HandedOn says so;
 // 3: a league of teams is at work, and it jumps to libomp's unless a team is hot.
 extern "C" {
@@ -203,7 +203,7 @@ void smelt_kmp_fork_teams(KmpIdent* where, int32_t argc, KmpMicrotask function, 
     __attribute__((visibility("hidden")));
 }
 
-// Calls `function` with the `count` words (call_<isa>.S): the arguments of the program's function and of
+// Calls `function` with the `count` words (stubs_<isa>.S): the arguments of the program's function and of
 // __kmpc_fork_call itself are known only at run time.
 extern "C" void smelt_kmp_call(void* function, uint64_t count, void* const* words)
     __attribute__((visibility("hidden")));

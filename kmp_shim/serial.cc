@@ -1,4 +1,4 @@
-// Entry points that are taken for the hot team's sake alone, beside the stubs of symbols.def (call_<isa>.S): those in
+// Entry points that are taken for the hot team's sake alone, beside the stubs of symbols.def (stubs.S): those in
 // which the stubs' one way is not enough.
 #include "hot_team.h"
 #include "identity.h"

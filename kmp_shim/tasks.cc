@@ -12,7 +12,7 @@
 using namespace smelt::kmp;
 
 // The unusual case: the barrier is not marked yet, or it is not known yet whom the caller means. In assembly
-// (call_<isa>.S), for the call must end in a jump, with the arguments as they came: an OMPT tool is told where it
+// (stubs.S), for the call must end in a jump, with the arguments as they came: an OMPT tool is told where it
 // returns to, and that must be the program (tests/kmp_shim/tool.c).
 #define LONG_WAY(name) extern "C" [[gnu::visibility("hidden")]] decltype(name) smelt_kmp_long_way_##name
 LONG_WAY(__kmpc_omp_task_alloc);

@@ -3,37 +3,8 @@
 // The first eight go in registers, the others on the stack, the last one highest; a variadic function takes words the
 // same way.
 
-        .text
-
-        // The arguments' registers out of the way of a call, and back.
-        .macro KEEP
-        stp     x29, x30, [sp, #-80]!
-        .cfi_adjust_cfa_offset 80
-        .cfi_rel_offset 29, 0
-        .cfi_rel_offset 30, 8
-        stp     x0, x1, [sp, #16]
-        stp     x2, x3, [sp, #32]
-        stp     x4, x5, [sp, #48]
-        stp     x6, x7, [sp, #64]
-        .endm
-
-        .macro RESTORE
-        ldp     x0, x1, [sp, #16]
-        ldp     x2, x3, [sp, #32]
-        ldp     x4, x5, [sp, #48]
-        ldp     x6, x7, [sp, #64]
-        ldp     x29, x30, [sp], #80
-        .cfi_adjust_cfa_offset -80
-        .cfi_restore 29
-        .cfi_restore 30
-        .endm
-
-        .globl  smelt_kmp_call
         .hidden smelt_kmp_call
-        .type   smelt_kmp_call, %function
-        .p2align 4
-smelt_kmp_call:
-        .cfi_startproc
+        FUNCTION smelt_kmp_call
         stp     x29, x30, [sp, #-16]!
         .cfi_def_cfa_offset 16
         .cfi_offset 29, -16
@@ -74,17 +45,12 @@ smelt_kmp_call:
         .cfi_restore 30
         .cfi_def_cfa 31, 0
         ret
-        .cfi_endproc
-        .size   smelt_kmp_call, . - smelt_kmp_call
+        END     smelt_kmp_call
 
         // The program's way in. Once the shim has stepped aside (1 in smelt_kmp_aside), libomp's own function takes the
         // call as it came, for a tool is told where it returns to; a frame of ours would stand there otherwise. So it
         // does, and costs least, where a function is handed on (HandedOn in region.h).
-        .globl  __kmpc_fork_call
-        .type   __kmpc_fork_call, %function
-        .p2align 4
-__kmpc_fork_call:
-        .cfi_startproc
+        FUNCTION __kmpc_fork_call
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
         cbz     w16, 2f
@@ -160,43 +126,11 @@ __kmpc_fork_call:
         bl      smelt_kmp_tell_clause
         RESTORE
         b       4b
-        .cfi_endproc
-        .size   __kmpc_fork_call, . - __kmpc_fork_call
+        END     __kmpc_fork_call
 
-        // tasks.cc says what for.
-        .macro LONG_WAY name
-        .globl  smelt_kmp_long_way_\name
-        .hidden smelt_kmp_long_way_\name
-        .type   smelt_kmp_long_way_\name, %function
-        .p2align 4
-smelt_kmp_long_way_\name:
-        .cfi_startproc
-        KEEP
-        adrp    x0, smelt_real_\name
-        add     x0, x0, :lo12:smelt_real_\name
-        mov     x1, x30                         // where the call returns to
-        bl      smelt_kmp_mark_and_find
-        mov     x16, x0
-        RESTORE
-        br      x16
-        .cfi_endproc
-        .size   smelt_kmp_long_way_\name, . - smelt_kmp_long_way_\name
-        .endm
-        LONG_WAY __kmpc_omp_task_alloc
-        LONG_WAY __kmpc_omp_target_task_alloc
-        LONG_WAY __kmpc_omp_task
-        LONG_WAY __kmpc_omp_task_with_deps
-        LONG_WAY __kmpc_taskloop
+#define FIRST w0
+#define SECOND w1
 
-        // The hot team's stubs (symbols.def). A call goes on to the function that the caller means, as it came but for
-        // the thread's number; where it returns to stays the program's.
-        .macro  STUB name
-        .globl  \name
-        .type   \name, %function
-        .p2align 4
-\name:
-        .cfi_startproc
-        .endm
         // By the shortcut (hot_team.h).
         .macro  SHORTCUT name
         adrp    x16, smelt_kmp_shortcut_\name
@@ -204,16 +138,6 @@ smelt_kmp_long_way_\name:
         br      x16
 smelt_kmp_long_\name:
         SHORTCUT_TO \name
-        .endm
-        .macro  SHORTCUT_TO name
-        .section .data.smelt_kmp_shortcuts, "aw", %progbits
-        .globl  smelt_kmp_shortcut_\name
-        .hidden smelt_kmp_shortcut_\name
-smelt_kmp_shortcut_\name:
-        .quad   smelt_kmp_long_\name
-        .section .data.rel.ro.smelt_kmp_detours, "aw", %progbits
-        .quad   smelt_kmp_long_\name, smelt_real_\name
-        .text
         .endm
         .macro  GO_ON name
 1:      adrp    x16, smelt_openmp_several
@@ -224,40 +148,28 @@ smelt_kmp_shortcut_\name:
         cbz     x16, 2f
         br      x16
 2:      KEEP
-        adrp    x0, smelt_real_\name
-        add     x0, x0, :lo12:smelt_real_\name
-        mov     x1, x30                         // where the call returns to
-        bl      smelt_openmp_meant
-        mov     x16, x0
-        RESTORE
-        br      x16
-        .cfi_endproc
-        .size   \name, . - \name
+        KEPT_JUMP \name
+        END     \name
         .endm
 
-        .section .data.smelt_kmp_shortcuts, "aw", %progbits
-        .balign 64
-        .globl  smelt_kmp_shortcuts
-        .hidden smelt_kmp_shortcuts
-smelt_kmp_shortcuts:
-        .section .data.rel.ro.smelt_kmp_detours, "aw", %progbits
-        .balign 16
-        .globl  smelt_kmp_detours
-        .hidden smelt_kmp_detours
-smelt_kmp_detours:
-        .text
-
-        // Those whose stubs are in C++.
-        SHORTCUT_TO __kmpc_barrier
-        SHORTCUT_TO __kmpc_reduce
-        SHORTCUT_TO __kmpc_end_reduce
-        SHORTCUT_TO __kmpc_global_thread_num
-        SHORTCUT_TO __kmpc_omp_task_alloc
-        SHORTCUT_TO __kmpc_omp_task
+        // Identity in identity.h: further on at 1 where the register is not .own; and .serial in its place.
+        .macro  IS_OWN register
+        mrs     x16, tpidr_el0
+        adrp    x17, :gottprel:smelt_kmp_identity
+        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_identity]
+        add     x16, x16, x17
+        ldr     w17, [x16]
+        cmp     w17, \register
+        b.ne    1f
+        .endm
+        .macro  EXCHANGE register
+        IS_OWN  \register
+        ldr     \register, [x16, #4]
+        .endm
 
         // Leagues of teams. As __kmpc_fork_call; but the end of a league is noted. Here, where nothing else is to be done,
         // and all arguments are in registers.
-        STUB    __kmpc_fork_teams
+        FUNCTION __kmpc_fork_teams
 0:      adrp    x16, smelt_kmp_aside
         ldrb    w16, [x16, :lo12:smelt_kmp_aside]
         cmp     w16, #1
@@ -318,70 +230,20 @@ smelt_kmp_detours:
 4:      b       smelt_kmp_fork_teams
         GO_ON   __kmpc_fork_teams
 
-        // Identity in identity.h: .own and .serial.
-        // Further on at 1 where the register is not .own; else x16 is the address.
-        .macro  IS_OWN register
-        mrs     x16, tpidr_el0
-        adrp    x17, :gottprel:smelt_kmp_identity
-        ldr     x17, [x17, :gottprel_lo12:smelt_kmp_identity]
-        add     x16, x16, x17
-        ldr     w17, [x16]
-        cmp     w17, \register
-        b.ne    1f
-        .endm
-
-        .macro  OF name, register
-        STUB    \name
-        SHORTCUT  \name
-        IS_OWN  \register
-        ldr     \register, [x16, #4]
-        GO_ON   \name
-        .endm
-
-        .macro  BEGIN name, register
-        STUB    \name
-        SHORTCUT  \name
-        IS_OWN  \register
-        KEEP
-        bl      smelt_kmp_before_leaving
-        RESTORE
-        IS_OWN  \register
-        ldr     \register, [x16, #4]
-        GO_ON   \name
-        .endm
-
-        .macro  BEFORE name, what
-        STUB    \name
-        SHORTCUT  \name
-        KEEP
-        bl      \what
-        RESTORE
-        GO_ON   \name
-        .endm
-
-#define OF_THREAD(name) OF name, w1
-#define BEGINS(name) BEGIN name, w1
-#define BEGINS_1(name) BEGIN name, w0
-#define SETS(name) BEFORE name, smelt_kmp_before_setting
-#define LEAVES(name) BEFORE name, smelt_kmp_before_leaving
-#define SYMBOL(name)
-#include "symbols.def"
-
         // The region of an `if` clause that is false: clauses that were announced (HandedOn: .pushed, .clause) are its
         // own.
-        STUB    __kmpc_serialized_parallel
+        FUNCTION __kmpc_serialized_parallel
         mrs     x16, tpidr_el0
         adrp    x17, :gottprel:smelt_kmp_handed_on
         ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
         add     x16, x16, x17
         str     xzr, [x16, #8]
-        SHORTCUT  __kmpc_serialized_parallel
-        IS_OWN  w1
-        ldr     w1, [x16, #4]
+        SHORTCUT __kmpc_serialized_parallel
+        EXCHANGE w1
         GO_ON   __kmpc_serialized_parallel
 
         // The end of a single's block, of which libomp has nothing to note (real.cc).
-        STUB    __kmpc_end_single
+        FUNCTION __kmpc_end_single
         adrp    x16, smelt_kmp_ends_singles
         ldrb    w16, [x16, :lo12:smelt_kmp_ends_singles]
         cbz     w16, 1f
@@ -392,7 +254,7 @@ smelt_kmp_detours:
         GO_ON   __kmpc_end_single
 
         // HandedOn: .pushed. What is not positive counts as no clause.
-        STUB    __kmpc_push_num_threads
+        FUNCTION __kmpc_push_num_threads
         mrs     x16, tpidr_el0
         adrp    x17, :gottprel:smelt_kmp_handed_on
         ldr     x17, [x17, :gottprel_lo12:smelt_kmp_handed_on]
@@ -427,27 +289,3 @@ smelt_kmp_detours:
         RESTORE
         b       3b
         GO_ON   __kmpc_push_num_threads
-
-        .section .data.smelt_kmp_shortcuts, "aw", %progbits
-        .globl  smelt_kmp_shortcuts_end
-        .hidden smelt_kmp_shortcuts_end
-smelt_kmp_shortcuts_end:
-        .text
-
-        // The slots (openmp/symbols.h).
-        .macro SLOT name
-        .globl  smelt_real_\name
-        .hidden smelt_real_\name
-smelt_real_\name:
-        .zero   8
-        .endm
-
-        .section .bss.smelt_real, "aw", %nobits
-        .balign 64
-        .globl  smelt_real
-        .hidden smelt_real
-smelt_real:
-#define SYMBOL(name) SLOT name
-#include "symbols.def"
-
-        .section .note.GNU-stack, "", %progbits
