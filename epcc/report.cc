@@ -61,6 +61,22 @@ const char* third_name(const Request& request) {
   return request.plain ? "plain" : request.libgomp.empty() ? "libomp" : "libgomp";
 }
 
+// What the table comes to, of the two constructs that programs meet at. "": it does not have both.
+std::string in_a_line(const std::vector<Row>& rows, const HopSummary& hops) {
+  const auto of = [&rows](const char* kernel) {
+    const Row* found = nullptr;
+    // Of the distance that the CPUs had most of the time.
+    for (const Row& row : rows)
+      if (row.kernel == kernel && (!found || row.pairs > found->pairs)) found = &row;
+    return found;
+  };
+  const Row *region = of("PARALLEL"), *barrier = of("BARRIER");
+  if (!region || !barrier) return "";
+  return fmt::format("here: a region {} times, a barrier {} times as fast as stock{}\n\n",
+                     times_as_fast(region->stock.shown().median), times_as_fast(barrier->stock.shown().median),
+                     hops.name == "unknown" ? "" : fmt::format(" (hop {:.0f} ns)", hops.median));
+}
+
 Json figures_json(const Figures& run) {
   return {{"time_us", run.time}, {"overhead_us", run.overhead}, {"noise_us", run.noise}};
 }
@@ -80,7 +96,7 @@ std::string report_text(const Request& request, const Results& results, const st
   const std::vector<Row> rows = all_rows(results);
   const HopSummary hops = summarise_hops(results, rows);
   const bool third = !results.libomp_says.empty();
-  std::string text;
+  std::string text = in_a_line(rows, hops);
   const auto line = [&](const char* title, const std::string& what) {
     if (!what.empty()) text += fmt::format("{:<9}{}\n", title, what);
   };

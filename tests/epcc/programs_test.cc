@@ -359,6 +359,21 @@ TEST_F(OriginalSuite, IsFoundAndRead) {
   EXPECT_EQ(json["rows"][0]["stock"]["ratio_of"], "overheads");
 }
 
+TEST_F(OriginalSuite, TheTableBeginsWithWhatItComesTo) {
+  put("syncbench",
+      "time=0.32\n[ -z \"$LD_PRELOAD\" ] || time=0.10\n"
+      "for kernel in PARALLEL BARRIER; do\n"
+      "  echo \"$kernel time     = $time microseconds +/- 0.010000\"\n"
+      "  echo \"$kernel overhead = $time microseconds +/- 0.010000\"\n"
+      "  time=0.10\ndone\n");
+  const Finished compared = compare({});
+  ASSERT_TRUE(compared.ok) << compared.failure;
+  const std::string line = lines(compared.out)[0];
+  EXPECT_TRUE(line.starts_with("here: a region 3.20 times, a barrier 1.00 times as fast as stock")) << compared.out;
+  put("syncbench", kFigures);
+  EXPECT_TRUE(compare({}).out.starts_with("Machine")) << "without both constructs there is no such line";
+}
+
 TEST_F(OriginalSuite, FailedRunEndsWithOneAndItsLastLine) {
   put("syncbench", "echo first >&2; echo out of luck >&2; exit 3\n");
   const Finished failed = compare({});
