@@ -25,7 +25,7 @@ def claims(table):
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith(" "):
-            rule, rest = re.fullmatch(r" +(?:(mean|least|most|count|over) )?(.*)", line).groups()
+            rule, rest = re.fullmatch(r" +(?:(mean|least|most|count) )?(.*)", line).groups()
             sources = re.findall(r"(\w[\w.-]*)((?: /.+?/(?= |$))+)", rest)
             found[-1][3].append((rule, [(names.get(file, file), re.findall(r"/(.+?)/(?= |$)", patterns)) for file, patterns in sources]))
         elif short := re.fullmatch(r"(\w+) = (\S+)", line):
@@ -40,7 +40,7 @@ def measured(text, patterns):
     for pattern in patterns[:-1]:
         begin = re.search(pattern, text, re.M)
         text = text[begin.end():] if begin else ""
-        end = begin and re.search("^" + re.escape(begin[0][0]), text, re.M)
+        end = begin and re.search("^[$#]" if begin[0][0] in "$#" else "^$", text, re.M)
         text = text[:end.start()] if end else text
     values = {}
     for match in re.finditer(patterns[-1].replace("RATIO", RATIO), text, re.M):
@@ -52,7 +52,7 @@ def measured(text, patterns):
 
 def holds(figure, rule, values):
     value = RULES.get(rule, lambda all: all[0])(values)
-    return value > float(figure) if rule == "over" else abs(value - float(figure)) <= 0.5001 / 10 ** len(figure.partition(".")[2])
+    return abs(value - float(figure)) <= 0.5001 / 10 ** len(figure.partition(".")[2])
 
 
 def rows(page, header, sources):
