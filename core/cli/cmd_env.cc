@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/launch_plan.h"
+#include "cli/switch_script.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -20,38 +21,32 @@ struct EnvArguments {
   bool json = false;
 };
 
-// A word for fish, which knows two escapes between single quotes.
-std::string fish_word(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return out + "'";
-}
-
-std::string lines_for(const std::vector<EnvironmentChange>& changes, const std::string& format) {
-  std::string out;
-  for (const EnvironmentChange& change : changes) {
-    const std::string& name = change.name;
-    if (format == "fish")
-      out += change.value ? fmt::format("set -gx {} {};\n", name, fish_word(*change.value))
-                          : fmt::format("set -e {};\n", name);
-    else if (format == "sh")
-      out += change.value ? fmt::format("export {}={};\n", name, shell_word(*change.value))
-                          : fmt::format("unset {};\n", name);
-    else  // as systemd's EnvironmentFile= and containers' --env-file read it: to the end of the line
-      out += fmt::format("{}={}\n", name, change.value.value_or(""));
-  }
-  return out;
+// What may have been switched on by this installation.
+LaunchParts all_parts(const LaunchChoice& choice) {
+  LaunchParts parts;
+  std::string unfit;
+  parts.shims = choice.library.empty() ? join_shims({find_shim(), find_kmp_shim()}, &unfit) : choice.library;
+  parts.component = find_component();
+  parts.messages = find_messages_component();
+  return parts;
 }
 
 int run_env(const EnvArguments& arguments) {
-  const std::vector<EnvironmentChange> changes = plan_launch(arguments.choice, {}).changes;
-  if (!arguments.json && arguments.format != "json") {
-    put(lines_for(changes, arguments.format));
+  const LaunchChoice& choice = arguments.choice;
+  const bool json = arguments.json || arguments.format == "json";
+  if (!json && arguments.format != "file") {
+    const Shell shell = arguments.format == "fish" ? Shell::kFish : Shell::kPosix;
+    put(choice.stock ? switch_off_script(all_parts(choice), shell)
+                     : switch_on_script(plan_launch(choice, {}).parts, shell));
     return 0;
   }
   Document variables = Document::object();
-  for (const EnvironmentChange& change : changes) variables[change.name] = change.value.value_or("");
-  put(document_text(variables));
+  for (const EnvironmentChange& change : plan_launch(choice, {}).changes)
+    if (json)
+      variables[change.name] = change.value.value_or("");
+    else  // as systemd's EnvironmentFile= and containers' --env-file read it: to the end of the line
+      put(fmt::format("{}={}\n", change.name, change.value.value_or("")));
+  if (json) put(document_text(variables));
   return 0;
 }
 

@@ -123,20 +123,6 @@ void append_entry(std::string* value, const std::string& entry) {
   if (!entry.empty()) *value += (value->empty() ? "" : ":") + entry;
 }
 
-// mpirun hands variables that begin with OMPI_MCA_ to all ranks.
-constexpr const char* kPath = "OMPI_MCA_mca_base_component_path";
-// mpirun of Open MPI 5.0 and later hands that path on to PMIx as well, unless PMIx has one of its own, and PMIx warns
-// of each folder that is not for it. It looks where its own components are in any case, so that a path without a folder
-// is right. With an empty one Open MPI 5.0's mpirun dies where it starts its daemon on another node (5.0.7, 5.0.10).
-constexpr const char* kPmixPath = "PMIX_MCA_mca_base_component_path";
-constexpr const char* kNoFolder = ":";
-constexpr bool kPmixWouldWarn = SMELT_OPEN_MPI_MAJOR >= 5;
-constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
-constexpr const char* kMessages = "OMPI_MCA_pml_smelt_enable";
-constexpr const char* kUsed = "90";  // above all of Open MPI's own
-constexpr const char* kEnabled = "1";
-constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";  // where it looks when told nothing
-
 bool is_set(const char* name) {
   const char* value = environment(name);
   return value && *value;
@@ -151,18 +137,18 @@ void add_preload(const LaunchParts& parts, std::vector<EnvironmentChange>& chang
 }
 
 void add_components(const LaunchParts& parts, std::vector<EnvironmentChange>& changes) {
-  const std::string before = is_set(kPath) ? environment(kPath) : "";
+  const std::string before = is_set(kComponentPath) ? environment(kComponentPath) : "";
   const std::string others = without_components(before, parts.component.empty() || !parts.messages.empty());
   std::string ours = parts.component;
   if (!parts.messages.empty() && parts.messages != parts.component) ours += (ours.empty() ? "" : ":") + parts.messages;
   if (!ours.empty()) {
-    changes.push_back({kPath, ours + ":" + (others.empty() ? kOpenMpisOwn : others)});
-    if (kPmixWouldWarn && !is_set(kPmixPath)) changes.push_back({kPmixPath, kNoFolder});
+    changes.push_back({kComponentPath, ours + ":" + (others.empty() ? kOpenMpisOwn : others)});
+    if (pmix_would_warn() && !is_set(kPmixPath)) changes.push_back({kPmixPath, kNoFolder});
     if (!parts.component.empty() && !is_set(kPriority) && !is_set("SMELT_PRIORITY"))
       changes.push_back({kPriority, kUsed});
     if (!parts.messages.empty() && !is_set(kMessages)) changes.push_back({kMessages, kEnabled});
   } else if (others != before) {
-    changes.push_back({kPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
+    changes.push_back({kComponentPath, others == kOpenMpisOwn ? std::nullopt : std::optional(others)});
     if (is_set(kPmixPath) && std::string(environment(kPmixPath)) == kNoFolder)
       changes.push_back({kPmixPath, std::nullopt});
     if (is_set(kPriority) && std::string(environment(kPriority)) == kUsed) changes.push_back({kPriority, std::nullopt});
@@ -284,6 +270,8 @@ std::string preload_obstacle(const std::string& program) {
   const bool dynamic = kind == ELFCLASS64 ? Elf64(file).names_a_loader() : Elf32(file).names_a_loader();
   return dynamic ? "" : "it is statically linked";
 }
+
+bool pmix_would_warn() { return SMELT_OPEN_MPI_MAJOR >= 5; }
 
 std::vector<EnvironmentChange> run_environment(const LaunchParts& parts) {
   std::vector<EnvironmentChange> changes;

@@ -17,6 +17,20 @@ inline constexpr const char* kMessagesName = "mca_pml_smelt.so";
 // The program that `smelt` becomes for all that it does not do itself (launch.cc).
 inline constexpr const char* kMainName = "smelt-main";
 
+// mpirun hands variables that begin with OMPI_MCA_ to all ranks.
+inline constexpr const char* kComponentPath = "OMPI_MCA_mca_base_component_path";
+// mpirun of Open MPI 5.0 and later hands that path on to PMIx as well, unless PMIx has one of its own, and PMIx warns
+// of each folder that is not for it. It looks where its own components are in any case, so that a path without a folder
+// is right. With an empty one Open MPI 5.0's mpirun dies where it starts its daemon on another node (5.0.7, 5.0.10).
+inline constexpr const char* kPmixPath = "PMIX_MCA_mca_base_component_path";
+inline constexpr const char* kNoFolder = ":";
+bool pmix_would_warn();
+inline constexpr const char* kPriority = "OMPI_MCA_coll_smelt_priority";
+inline constexpr const char* kMessages = "OMPI_MCA_pml_smelt_enable";
+inline constexpr const char* kUsed = "90";  // above all of Open MPI's own
+inline constexpr const char* kEnabled = "1";
+inline constexpr const char* kOpenMpisOwn = "SYSTEM_DEFAULT:USER_DEFAULT";  // where it looks when told nothing
+
 // A file of Smelt's, in `built`, a folder of the build tree, or in `installed`, a folder of the library directory:
 // beside this executable as built or as installed, wherever the tree was moved to; else in the configured libdir. ""
 // when there is none.

@@ -157,7 +157,7 @@ LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
   if (!choice.stock) parts.more = thread_changes(choice, command);
   for (EnvironmentChange& one : network_parameters(choice)) parts.more.push_back(std::move(one));
-  LaunchPlan plan{command, run_environment(parts), {}};
+  LaunchPlan plan{command, parts, run_environment(parts), {}};
   if (!command.empty()) plan.job.launcher = mpi_launcher(command[0]);
   if (!program.empty()) plan.job.obstacle = preload_obstacle(program);
   plan.job.component = !parts.component.empty();

@@ -28,6 +28,7 @@ std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<
 
 struct LaunchPlan {
   std::vector<std::string> command;        // the program and its arguments; none for an environment alone
+  LaunchParts parts;                       // what stands in front of it
   std::vector<EnvironmentChange> changes;  // against the environment as it is
   JobKind job;
 };

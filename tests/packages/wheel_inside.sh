@@ -24,7 +24,7 @@ for file in environment/bin/smelt environment/lib/smelt/smelt-main environment/l
   ! grep 'not found' output || fail "$file"
   ! grep '=> ' output | grep -vE "=> $HOME/environment/|/lib(c|m|pthread|dl|rt)\.so\." || fail "$file takes more from the system"
 done
-[ "$(smelt env | sed -n "s,^export LD_PRELOAD=,,p" | tr -d "';")" = \
+[ "$(smelt env --format file | sed -n "s,^LD_PRELOAD=,,p")" = \
   "$HOME/environment/lib/smelt/libsmelt_gomp.so:$HOME/environment/lib/smelt/libsmelt_kmp.so" ] || fail "smelt env: $(smelt env)"
 quietly smelt calibrate --no-methods --race 0 --limit 20 --quiet
 quietly smelt info
