@@ -1,6 +1,7 @@
 """What mkdocs does not do by itself for the site (mkdocs.yml). Pages of docs/ link to what lies elsewhere in the
 repository, which a site of docs/ alone would not have: other pages come along as pages, README.md as the first one, other
 files as they are, and folders as a list of their files."""
+import html as html_text
 import os
 import pathlib
 import re
@@ -71,12 +72,13 @@ def on_page_markdown(markdown, page, config, files):
 
 
 COMMENT = re.compile(r"^([^#\n].*?)( +)(# .*)$|^(#.*)$", re.M)
-MOST_IN_A_FIGURE = 14  # characters
+MOST_IN_A_FIGURE, MOST_BESIDE_CONTENTS = 14, 112  # characters
 
 
 def on_page_content(html, page, config, files):
     """Every cell knows its column's name: a telephone shows the cells of a row under each other, unless all are short
-    figures (site.css). The comments of commands are marked, and the blanks before them."""
+    figures (site.css). The comments of commands are marked, and the blanks before them, and
+    blocks of long lines (narrow windows have smaller letters for these)."""
     def table(match):
         text = match.group(0)
         names = [re.sub(r"<[^>]*>", "", name).strip() for name in re.findall(r"<th[^>]*>(.*?)</th>", text, re.S)]
@@ -99,7 +101,12 @@ def on_page_content(html, page, config, files):
         return (f'<span class="comment">{alone}</span>' if alone else
                 f'{command}<span class="gap">{gap}</span><span class="comment beside">{beside}</span>')
 
+    def wide(match):
+        longest = max(map(len, html_text.unescape(match[2]).split("\n")))
+        return f'<pre class="wide">{match[1]}{match[2]}' if longest > MOST_BESIDE_CONTENTS else match[0]
+
     html = re.sub(r"<table>.*?</table>", table, html, flags=re.S)
+    html = re.sub(r"<pre>(<code[^>]*>)(.*?)(?=</code>)", wide, html, flags=re.S)
     return re.sub(r'(?<=<code class="language-sh">).*?(?=</code>)', lambda code: COMMENT.sub(comment, code.group(0)), html, flags=re.S)
 
 
