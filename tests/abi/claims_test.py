@@ -67,7 +67,7 @@ def rows(page, header, sources):
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
         numbers = [re.sub(r"^([\d.]+)", r"{\1}", cell) for cell in cells]
         found.append((f"| {name} | " + " | ".join(numbers) + " |",
-                      [(rule, [(file, [pattern.replace("ROW", re.escape(name)) for pattern in patterns]) for file, patterns in files])
+                      [(rule, [(file, [pattern.replace("ROW", re.escape(name).replace("\\ ", " +")) for pattern in patterns]) for file, patterns in files])
                        for (rule, files), number in zip(sources, numbers) if number.startswith("{")]))
     return found
 
