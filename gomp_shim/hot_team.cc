@@ -29,43 +29,33 @@ constexpr char kAdjusted[] = "dynamic adjustment of team sizes", kNoneActive[] =
 // libgomp's state of a thread was not found, or did not behave as expected: no more hot teams in this process.
 std::atomic<bool> state_unknown{false};
 
+struct Master {
+  HotTeam& hot;
+  const RegionCall& call;
+  const Crossing& crossing;
+
+  void enter() const { hot.state.enter(); }
+  void leave() const { hot.state.leave(); }
+  void run() const {
+    crossing.inside(0, hot.size, hot.taken);
+    if (call.loop) begin_loop(smelt_gomp_position, hot.loop, call.function);
+    call.function(call.data);
+  }
+  void end_real() const {
+    if (end_episode(smelt_gomp_position)) count(hot.region->counters.real);
+  }
+};
+
 // Runs one region as the master. The hot team is parked and fits.
 [[gnu::aligned(64)]] void run_region(HotTeam& hot, const RegionCall& call, Transition transition) {
   const Crossing crossing(transition);
-  Region& region = *hot.region;
   ForkMessage message{call.function, call.data, nullptr};
   if (call.loop) {
     if (!(hot.loop == *call.loop)) hot.loop = *call.loop;  // read by all: written only when it changes
     message.extra = &hot.loop;
   }
-  hot.inside = true;
-  const uint64_t first = hot.epoch;
-  hot.fork->fork(first, message);
-  // The rest of the way in, while the news travels.
-  hot.state.enter();
-  crossing.inside(0, hot.size, hot.taken);
-  Region** const link = std::exchange(smelt_gomp_next_region, &region.deeper);
-  Position& position = smelt_gomp_position;
-  position = position_in(region, hot.barrier, 0, first, hot.level);
-  count(region.counters.regions);
-  count(region.counters.hot);
-  if (call.loop) begin_loop(position, hot.loop, call.function);
-
-  call.function(call.data);
-
-  const uint64_t joined = position.epoch + 1;
-  count(region.counters.passed, joined - first);
-  join(
-      position, [&] { hot.state.leave(); }, [&] { hot.state.enter(); },
-      [&] { return hot.fork->gather(joined, &region.real_epoch); },
-      [&] {
-        if (end_episode(position)) count(region.counters.real);
-      });
-  position = kOutside;
-  smelt_gomp_next_region = link;
-  hot.epoch = joined;
-  ++hot.regions;
-  hot.inside = false;
+  run_as_master(hot, *hot.region, smelt_gomp_position, smelt_gomp_next_region, &hot.region->deeper, message,
+                Master{hot, call, crossing});
 }
 
 // The workers are gone: sent home, or, in the child of a fork, never there.
@@ -145,47 +135,27 @@ HotTeam* hot_team_of(Region& region) {
   return region.hot;
 }
 
-// The HotTeam at the beginning of a team of so many threads; the master is in the serial part.
-void prepare(HotTeam& hot, uint32_t size) {
-  Region& region = *hot.region;
-  prepare_meeting(hot, region, size, REAL(omp_get_level)() + 1);
-  hot.size_around = REAL(omp_get_num_threads)();
-  hot.around = region.nested ? smelt_gomp_position.region : nullptr;
-  if (!hot.around) count_team(region, size);
-  hot.team = &team_for(region, size, headcount.crowded(), false);
-  hot.threads_end.store(false, std::memory_order_relaxed);  // ordered by libgomp's fork
-  hot.icvs = hot.taken = icvs_now();
-  hot.stale = false;
-  hot.settings = smelt_gomp_own.settings;
-  // Others of the team around may be at work meanwhile: nothing is asked then.
-  hot.canary = hot.around ? nullptr : take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  hot.policy = wait_policy(hot.team->crowded, size);
-  hot.state.take_around();
-}
+bool is_known(HotRecord& hot) { return static_cast<HotTeam&>(hot).state.learn(); }
 
-// Ends the meeting with the barrier and fork built for the threads that came. False: none could be built, and the
-// workers go home.
-bool equip(HotTeam& hot, uint32_t given) {
-  const bool expected = given == hot.size && REAL(omp_get_level)() == hot.level && hot.state.learn();
-  // The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
-  const bool built =
-      expected && build_for_hot_team(*hot.region, *hot.team) && (hot.around || hot.state.hold_destructor());
-  hot.fork = built ? hot.team->fork.fork : nullptr;
-  hot.barrier = built ? hot.team->made.barrier : nullptr;
-  dismiss(hot);
-  if (!built) REAL(GOMP_parallel_end)();
-  return built;
+// The destructor of a thread that keeps a nested team is held where that is its own master, and else has no value.
+bool holds(HotRecord& record) {
+  auto& hot = static_cast<HotTeam&>(record);
+  return hot.around || hot.state.hold_destructor();
 }
 
 // Lets the workers into a libgomp region and checks that the master's state can be changed back and forth.
 bool start(HotTeam& hot, uint32_t size) {
   if (!hot.state.find()) return false;
-  const Crossing crossing(hot.region->nested ? Transition::kStartKept : Transition::kStartHot);
-  prepare(hot, size);
-  REAL(GOMP_parallel_start)(dock, &hot, size);
-  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  meet(hot, *hot.region, given);
-  if (!equip(hot, given)) return false;
+  Region& region = *hot.region;
+  const Crossing crossing(region.nested ? Transition::kStartKept : Transition::kStartHot);
+  hot.size_around = REAL(omp_get_num_threads)();
+  hot.around = region.nested ? smelt_gomp_position.region : nullptr;
+  hot.threads_end.store(false, std::memory_order_relaxed);  // ordered by libgomp's fork
+  hot.icvs = hot.taken = icvs_now();
+  hot.stale = false;
+  hot.settings = smelt_gomp_own.settings;
+  hot.state.take_around();
+  if (!start_team(hot, region, size, !hot.around, dock, {is_known, holds})) return false;
   hot.active = true;
   if (hot.around)
     add_parked(hot);
@@ -235,11 +205,7 @@ const char* why_not_hot(const Region& region, uint32_t threads, unsigned flags) 
 
 bool start_hot(Region& region, uint32_t threads, unsigned flags) {
   if (const char* why = why_not_hot(region, threads, flags)) {
-    if (threads > 1 && !region.told && !region.nested) {
-      region.told = true;
-      note_not_hot(why);
-      if (options().verbose >= 2) log_line("team of %u: not hot: %s", threads, why);
-    }
+    if (threads > 1 && threads != region.told && !region.nested) note_not_hot(region.told = threads, why);
     return false;
   }
   if (region.repeats < region.regions_before_hot) return false;
@@ -255,8 +221,7 @@ bool start_hot(Region& region, uint32_t threads, unsigned flags) {
     state_unknown.store(true, std::memory_order_relaxed);
     return false;
   }
-  count(region.counters.starts);
-  if (options().verbose >= 2) report_hot(region, *hot->team, "hot, fork and join ");
+  note_start(region, *hot->team, "hot, fork and join ");
   return true;
 }
 
@@ -363,8 +328,7 @@ bool run_kept(Region& region, const RegionCall& call, uint32_t threads, RealEntr
       count_team(region, 0);
       return false;
     }
-    count(region.counters.starts);
-    if (options().verbose >= 2) report_hot(region, *hot->team, "kept, fork and join ");
+    note_start(region, *hot->team, "kept, fork and join ");
   }
   HotTeam& hot = *region.hot;
   const Position around = smelt_gomp_position;

@@ -1,21 +1,8 @@
-// The hot team: fork and join without libgomp's two barriers per region.
-//
-// A small parallel region costs mostly the way in and out: libgomp wakes its pool by one barrier and gathers it by
-// another, with system calls that nobody waits for. Instead, from a region on that repeats the last one's team size,
-// the workers are kept inside one long libgomp region that the program does not see:
-//
-//   start     GOMP_parallel_start(dock, ...) returns to the master with the workers inside a real libgomp team; they
-//             run dock() and wait for a fork (team/fork_join.h)
-//   region    fork (function, data) - every thread runs it - join. The join is the region's last barrier by its
-//             number (openmp/episodes.h): if tasks were made, it is libgomp's own
-//   cool      fork (nothing): the workers leave dock(), GOMP_parallel_end gathers them, and everything is stock again
+// The hot team on libgomp: openmp/hot_team.h has the way.
 //
 // Between regions the master is in the serial part, and must look so to libgomp: every omp_ query, every orphaned
 // construct. Its state in libgomp is therefore changed back and forth with the regions (states.h): the state around
-// outside, the team's inside. Work shares, tasks and nested regions inside are libgomp's own, in a real team.
-//
-//   parked:  workers in dock(), master's state serial      inside:  all in the program's function, master's state the
-//                                                                   team's
+// outside, the team's inside.
 //
 // A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts;
 // here every thread calls GOMP_loop_start first, which sets up the same.
@@ -53,9 +40,6 @@
 // another round.
 //
 // More threads than CPUs make no difference but in how they wait: a parked crowd yields for a moment and sleeps.
-//
-// The way of libgomp's own old entry points (GOMP_parallel_start and _end, the ABI since GCC 4.2) makes this possible;
-// they are permanent. LLVM's libomp keeps its teams "hot" in the same sense, from the inside.
 #pragma once
 
 #include "libgomp.h"

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "openmp/omp.h"
+
 // Visible, against the shim's default: those that we define are the ones we interpose.
 #pragma GCC visibility push(default)
 extern "C" {
@@ -68,32 +70,12 @@ void GOMP_parallel_loop_runtime(GompFunction, void*, unsigned, long, long, long,
 void GOMP_parallel_loop_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 void GOMP_parallel_loop_maybe_nonmonotonic_runtime(GompFunction, void*, unsigned, long, long, long, unsigned);
 
-void GOMP_parallel_start(GompFunction, void*, unsigned);
-void GOMP_parallel_end(void);
 bool GOMP_loop_start(long, long, long, long, long, long*, long*, uintptr_t*, void**);
 void GOMP_teams_reg(GompFunction, void*, unsigned, unsigned, unsigned);
 void GOMP_target(int, GompFunction, const void*, size_t, void**, size_t*, unsigned char*);
 void GOMP_target_ext(int, GompFunction, size_t, void**, size_t*, unsigned short*, unsigned, void**, void**);
 
-int omp_control_tool(int, int, void*);
-int omp_get_thread_num(void);
-int omp_get_num_threads(void);
-int omp_get_level(void);
-int omp_get_max_threads(void);
-int omp_get_num_procs(void);
-int omp_get_cancellation(void);
-int omp_get_dynamic(void);
 int omp_get_proc_bind(void);
-int omp_get_max_active_levels(void);
-int omp_get_active_level(void);
-int omp_get_thread_limit(void);
 int omp_get_max_task_priority(void);
-void omp_get_schedule(int*, int*);
-void omp_set_num_threads(int);
-void omp_set_dynamic(int);
-void omp_set_max_active_levels(int);
-void omp_set_schedule(int, int);
-void omp_set_default_device(int);
-int omp_get_default_device(void);
 }
 #pragma GCC visibility pop

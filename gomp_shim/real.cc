@@ -22,9 +22,6 @@ bool barriers_alone = false;
 
 namespace {
 
-// The answer of omp_control_tool where no tool watches (omp_control_tool_notool).
-constexpr int kNoTool = -2;
-
 // The version nodes of the libgomps whose work-sharing was checked against the replacements made here. Those of GCC 4.9
 // to 16 are released: no name comes to them any more. They are in one piece, because the loader would have to fill in
 // pointers.
@@ -126,10 +123,7 @@ const char* why_not(void* libgomp) {
   if (!smelt_real_GOMP_loop_start) return "this libgomp has no GOMP_loop_start";  // called by the hot team
   if (reinterpret_cast<decltype(&omp_get_cancellation)>(smelt_real_omp_get_cancellation)())
     return "OMP_CANCELLATION is on";
-  // A tool would miss what is taken. The command 0 means nothing to any.
-  if (smelt_real_omp_control_tool &&
-      reinterpret_cast<decltype(&omp_control_tool)>(smelt_real_omp_control_tool)(0, 0, nullptr) != kNoTool)
-    return "an OMPT tool watches";
+  if (a_tool_watches()) return "an OMPT tool watches";
   const void* const entry = smelt_real_GOMP_parallel;
   return knows_versions(entry, {counts, is_released}) ? nullptr : why_not_newer(entry);
 }

@@ -24,8 +24,6 @@ uint8_t smelt_gomp_found = 0;
 namespace smelt::gomp {
 namespace {
 
-constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
-
 // The regions of this thread, outermost first.
 thread_local Region* outermost = nullptr;
 
@@ -50,15 +48,11 @@ void end_thread(void* first) {
   });
 }
 
-// A child must not inherit a held lock.
-void before_fork() { lock_records(); }
-void after_fork() { unlock_records(); }
-
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts. So is libgomp's pool of
 // threads, for which stock waits for ever at the child's first region; if the child is in its serial part, libgomp
 // makes a new one.
 void after_fork_in_child() {
-  after_fork();
+  unlock_records();
   forget_closing();
   forget_hot();
   visit_regions(outermost, forget_kept);
@@ -69,9 +63,7 @@ void after_fork_in_child() {
   smelt_gomp_position = kOutside;
   visit_regions(outermost, [](Region& region) {
     forget_tasks(region);
-    // Relaxed: there is one thread. Where no loop was ours, no pages are touched.
-    if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
-      forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
+    forget_loops_of(region);
   });
   forget_past();
   headcount.threads.store(outermost ? outermost->counted : 0, std::memory_order_relaxed);
@@ -102,66 +94,29 @@ void run_region(void* word) {
   block.function(block.data);
   end_region(position, block.drains);
   end_kept();
-  if (position.barrier && position.thread == 0) {
-    RegionRecord& region = *position.region;
-    count(region.counters.passed, position.epoch - region.epoch);
-    // One past the last barrier: tasks made after it have marked that number, and it is libgomp's join that serves
-    // them.
-    region.epoch = position.epoch + 1;
-  }
+  leave_told(position);
   position = before;
 }
 
-// The Block for this region's threads, found out anew.
-Block describe(Region& region, GompFunction function, void* data, uint32_t request) {
-  const uint32_t size = request == region.learned_request ? region.learned_size : request;
-  count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  take_headcount(region);
-  const bool served = size >= 1 && size <= kMaxParticipants;
-  const bool crowded = size > 1 && region.threads_seen > region.cpus_seen;
-  Barrier* barrier =
-      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
-  return {
-      nullptr, function, data, &region, barrier, region.epoch, size, REAL(omp_get_level)() + 1, expects_tasks(region)};
-}
-
-// Does the note still say what this region's threads must be told?
-bool holds(const Note& note, const Region& region, GompFunction function, void* data, uint32_t request) {
-  return note.function == function && note.data == data && note.request == request &&
-         note.generation == region.generation && knows_headcount(region) && !due(region.entered) && !region.nested;
-}
-
 // The Block for this region of the program, compared and perhaps written anew.
-const Block& renew(Region& region, size_t index, GompFunction function, void* data, uint32_t request) {
+const Block& renew(Region& region, size_t index, const RegionCall& call, uint32_t request) {
   Block& block = region.blocks[index];
   Note& note = region.notes[index];
-  const Block wanted = describe(region, function, data, request);
-  if (block.function != wanted.function || block.data != wanted.data || block.barrier != wanted.barrier ||
-      block.size != wanted.size || block.level != wanted.level || block.drains != wanted.drains ||
-      wanted.epoch - block.epoch > kTagMask)
-    block = wanted;
-  const bool same = note.function == function;
-  note = {function, data, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
+  const Told told = foresee(region, request);
+  const bool drains = expects_tasks(region);
+  if (block.function != call.function || block.data != call.data || block.drains != drains || !says(block.told, told))
+    block = {nullptr, call.function, call.data, told, drains};
+  openmp::renew(note, region, request, note.function == call.function);
+  note.function = call.function;
+  note.data = call.data;
   return block;
 }
 
-// One more region is opened: how many threads does it ask for, and how often in a row was it as many? Regions of one
-// thread are nothing to a team of more: programs say `if (n > 1000)`.
-uint32_t note_request(Region& region, const RegionCall& call) {
+// How many threads does the region ask for?
+uint32_t request_of(Region& region, const RegionCall& call) {
   const uint32_t request = call.threads ? call.threads : static_cast<uint32_t>(REAL(omp_get_max_threads)());
-  if (request != region.last_request) {
-    region.last_request = request;
-    ++region.generation;
-  }
-  if (request <= 1) return request;
-  renew_headcount();
-  if (request != region.last_crew) {
-    region.last_crew = request;
-    region.repeats = 0;
-    region.told = false;
-  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
-    ++region.generation;
-  }
+  note_request(region, request);
+  if (request > 1) renew_headcount();
   return request;
 }
 
@@ -188,12 +143,13 @@ void run_untold(Note& note, const RegionCall& call, RealEntry real) {
 void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request, RealEntry real) {
   Note& note = region.notes[index];
   const Block* block = &region.blocks[index];
-  if (!holds(note, region, call.function, call.data, request) || region.epoch - block->epoch > kTagMask)
-    block = &renew(region, index, call.function, call.data, request);
+  if (note.function != call.function || note.data != call.data || region.nested || !holds(note, region, request) ||
+      region.epoch - block->told.epoch > kTagMask)
+    block = &renew(region, index, call, request);
   if (call.reduction_size) {
     // The tag of a multiple of 2^kTagBits is 0: the word is the Block's address, and the episodes skipped are no loss.
     region.epoch = (region.epoch | kTagMask) + 1;
-    region.blocks[index].epoch = region.epoch;
+    region.blocks[index].told.epoch = region.epoch;
     region.blocks[index].first_word = *static_cast<void**>(call.data);
   }
   const uint64_t epoch = region.epoch;
@@ -253,7 +209,7 @@ void enter(const RegionCall& call, RealEntry real) {
 
   HotTeam* const parked = smelt_gomp_hot && !smelt_gomp_hot->inside ? smelt_gomp_hot : nullptr;
   // Beside a parked team it is one of one thread, or run_hot would have served or ended that.
-  const uint32_t request = parked ? 1 : note_request(region, call);
+  const uint32_t request = parked ? 1 : request_of(region, call);
   const bool rest = targets_seen.load(std::memory_order_relaxed);  // relaxed: the thread that made the task knows
   if (!rest && is_of_one(region, request) && run_solo(region, call)) {
   } else if (parked) {
@@ -289,15 +245,12 @@ void expect_new_pool() {
 }
 
 bool take_position(Position& position) {
-  const Block& block = block_of(position.word);
-  const bool is_master = smelt_gomp_next_region == &block.region->deeper;
-  return openmp::take_position(position, block, is_master,
-                               {REAL(omp_get_level), REAL(omp_get_thread_num), REAL(omp_get_num_threads)});
+  const Told& told = block_of(position.word).told;
+  return openmp::take_position(position, told, smelt_gomp_next_region == &static_cast<Region*>(told.region)->deeper);
 }
 
 void missed_position() {
-  smelt_gomp_untold->idle = 0;
-  if (smelt_gomp_untold->idle_limit < 1u << 30) smelt_gomp_untold->idle_limit *= 2;
+  note_missed(*smelt_gomp_untold);
   smelt_gomp_untold = nullptr;
 }
 
@@ -306,7 +259,7 @@ const char* start_regions() {
   begin_headcount(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
   for (const char* name : {"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL"})
     if (const char* const value = environment(name); value && std::strchr(value, ',')) regions_inherit = false;
-  pthread_atfork(before_fork, after_fork, after_fork_in_child);
+  pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   resolve_thread_calls();
   find_runtime(smelt_real_GOMP_parallel);
   start_tasks();

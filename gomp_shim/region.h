@@ -1,29 +1,5 @@
-// A parallel region as the shim sees it: which team a thread is in, and which barrier serves that team.
-//
-// libgomp tells nobody which team a call belongs to, so the wrapper of GOMP_parallel hands every thread its position in
-// the team once per region. It calls the real GOMP_parallel with `run_region` in place of the program's function.
-// run_region notes in thread-local storage what the thread needs at a barrier. A barrier call then costs one
-// thread-local load instead of a look-up.
-//
-//   master: GOMP_parallel -> Region (own cached one per nesting depth) -> barrier for the expected team size
-//           -> real GOMP_parallel(run_region, word)
-//   every thread: run_region keeps the word -> the program's function -> the position of before is restored
-//                 at the first barrier or task inside: take_position -> {barrier, thread number, episode}
-//
-// All that the threads must be told is in a Block. A line that the master writes and the workers read costs a region
-// two transfers between cores, a fifth of the time of a small region. So a Block holds only facts that are the same
-// every time that this region of the program is entered; it is kept per region and is not written again. The episode
-// number changes. It travels in the unused bits of the pointer to the Block, the word that libgomp hands over anyway.
-//
-// The team's size is known only inside. The master foresees it (what was asked for, or what that gave last time); where
-// it was wrong, every thread sees the same difference and runs this region on libgomp's own barriers.
-//
-// A region of the program that has no barrier inside needs none of this. One that has done without for a while is
-// handed to libgomp as it is. If it meets a barrier one day after all, no thread has a position, so libgomp serves it
-// for all of them; the master notices, and the next times it is told again, for twice as long.
-//
-// Outermost regions that repeat are served by a hot team instead, which replaces libgomp's fork and join too:
-// hot_team.h.
+// A parallel region of libgomp's as the shim sees it: openmp/region.h has the way. The entry point is GOMP_parallel or
+// one of its kin, and the function run_region.
 //
 // The stack is the program's, and may be as small as PTHREAD_STACK_MIN, 16 KiB, of which the C library and the
 // thread-local storage take a part: large arrays lie in mappings, not on it. Measured with painted stacks
@@ -49,31 +25,19 @@ namespace smelt::gomp {
 
 struct TaskTeam;
 
-// The facts that all threads of a team are told at the start of a region. Written by the master before the fork, and
-// only when something has changed; libgomp's own synchronisation at the fork orders it.
+// All that the threads of a team are told at the start of a region.
 struct alignas(64) Block {
   void* first_word;  // GOMP_parallel_reductions reads the first word of what it believes to be the program's data
   GompFunction function;
   void* data;
-  Region* region;
-  Barrier* barrier;  // nullptr: this region runs on libgomp's barriers
-  uint64_t epoch;    // the word's episode number counts from here
-  uint32_t size;     // the team that `barrier` is for
-  int32_t level;
+  Told told;
   bool drains;  // own_tasks.h: its end is a barrier of ours, before libgomp's
 };
 static_assert(sizeof(Block) == 64);
 
-// The master's own note of the conditions that a Block was made for: while they hold, the Block is used again as it is.
-// Nothing is asked of libgomp that the threads cannot check for themselves inside the region (take_position). If a
-// thread finds a condition wrong there, the region runs on libgomp's barriers once, and all notes of the Region end.
-struct Note {
+struct Note : NoteRecord {
   GompFunction function;
   void* data;
-  uint32_t request;     // team size asked for
-  uint32_t generation;  // Region::generation when it was made
-  uint32_t idle;        // times in a row that no thread needed its position
-  uint32_t idle_limit;  // when idle gets here, it is run without us
 };
 
 // The word (tagged_word): a Block's address and the episode number. libgomp passes it on without looking at it,
@@ -97,19 +61,13 @@ struct Solo {
   bool spoiled;                // a setting was changed inside
 };
 
-inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
-
 // The habits of a thread that opens regions. Only the master uses it.
 struct Habits {
-  Region* deeper = nullptr;      // for a region that the master opens inside this one
-  Region* one = nullptr;         // for regions of one thread in the same place: its `solo` serves them
-  uint32_t learned_request = 0;  // a request that libgomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size = 0;     // ... and that size
-  uint32_t last_request = 0;     // team size asked for ...
-  uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
-  uint32_t ones = 0;             // regions of one thread since there was a team of one for them
-  bool told = false;             // SMELT_VERBOSE=2 has said why there is no hot team
-  bool never_kept = false;       // nested: libgomp has refused such a team once
+  Region* deeper = nullptr;  // for a region that the master opens inside this one
+  Region* one = nullptr;     // for regions of one thread in the same place: its `solo` serves them
+  uint32_t ones = 0;         // regions of one thread since there was a team of one for them
+  uint32_t told = 0;         // SMELT_VERBOSE=2 has said why there is no hot team of so many
+  bool never_kept = false;   // nested: libgomp has refused such a team once
 };
 
 struct Region : RegionRecord, Habits {

@@ -73,14 +73,7 @@ struct ThreadsOwn {
 extern "C" constinit thread_local ThreadsOwn smelt_gomp_own
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
-// The settings that regions and tasks inherit.
-struct Icvs {
-  int threads, dynamic, levels, schedule, chunk, device;
-  bool operator==(const Icvs&) const = default;
-};
-Icvs icvs_now();  // the calling task's
-void set_icvs(const Icvs& icvs);
-// Do regions inherit all of them as they are? They do not with a list in OMP_NUM_THREADS, whose entries are by level.
+// Do regions inherit all settings as they are? They do not with a list in OMP_NUM_THREADS, whose entries are by level.
 extern bool regions_inherit;
 
 enum class State : uint8_t {

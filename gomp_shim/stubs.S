@@ -5,7 +5,7 @@
 // notes and answers.
 // All argument registers and the stack are as the caller left them when libgomp's function is entered.
 
-#define SMELT_SYMBOLS "../../gomp_shim/symbols.def"
+#define SMELT_SYMBOLS "gomp_shim/symbols.def"
 #include "openmp/stubs.S"
 
         // Calls `function` and goes on to what the name means to the caller (openmp/callers.h).

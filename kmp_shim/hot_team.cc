@@ -93,38 +93,26 @@ void leave_serial() {
   hot.block.wear(hot.inside_image);
 }
 
+struct Master {
+  const ForkMessage& message;
+
+  void enter() const { leave_serial(); }
+  void leave() const { enter_serial(); }
+  void run() const {
+    smelt_kmp_handed_on.open = HandedOn::kNothing;
+    run_function(message, hot.own, 0);
+    if (position.has_inner) [[unlikely]]
+      end_inner();
+  }
+  void end_real() const { pass_real(position, hot.own); }
+};
+
 // Runs one region as the master. The team is parked and fits.
 [[gnu::aligned(64)]] void run_region(const RegionCall& call) {
-  Region& region = *hot.region;
   const uint32_t control = float_control();
   const ForkMessage message = message_of(call, hot.kept, control);
-  hot.inside = true;
-  const uint64_t first = hot.epoch;
-  hot.fork->fork(first, message);
-  // The rest of the way in, while the news travels.
-  leave_serial();
-  Region** const link = swap_next_region(&region.deeper);
-  Position& at = position;
-  at = position_in(region, hot.barrier, 0, first, hot.level);
-  smelt_kmp_handed_on.open = HandedOn::kNothing;
-  count(region.counters.regions);
-  count(region.counters.hot);
-
-  run_function(message, hot.own, 0);
-  if (at.has_inner) [[unlikely]]
-    end_inner();
-
-  const uint64_t joined = at.epoch + 1;
-  count(region.counters.passed, joined - first);
-  join(
-      at, enter_serial, leave_serial, [&] { return hot.fork->gather(joined, &region.real_epoch); },
-      [&] { pass_real(at, hot.own); });
+  run_as_master(hot, *hot.region, position, next_region, &hot.region->deeper, message, Master{message});
   set_float_control(control);
-  at = kOutside;
-  swap_next_region(link);
-  hot.epoch = joined;
-  ++hot.regions;
-  hot.inside = false;
 }
 
 // The workers are gone: sent home, or, in the child of a fork, never there.
@@ -154,11 +142,12 @@ void end() {
 }
 
 // Does libomp take the master for what it is to be, in the serial part and inside?
-bool can_swap() {
+bool can_swap(HotRecord&) {
   const auto is_at = [](int level, int threads, KmpThread gtid) {
     return REAL(omp_get_level)() == level && REAL(omp_get_num_threads)() == threads &&
            REAL(__kmpc_global_thread_num)(&nowhere) == gtid;
   };
+  hot.inside_image = hot.block.image();
   const bool inside = is_at(hot.level, static_cast<int>(hot.size), hot.own);
   hot.block.wear(stand_in.image());
   const bool around = is_at(hot.level - 1, 1, stand_in.gtid()) && icvs_now() == hot.icvs;
@@ -214,42 +203,27 @@ const char* why_not(const Region& region, uint32_t size) {
 
 void say_never(const char* why) { never.store(why, std::memory_order_relaxed); }
 
-// The meeting of the team that libomp has made. False: it was not as expected, and the workers go home.
-bool equip(uint32_t given) {
-  Region& region = *hot.region;
-  meet(hot, region, given);
-  hot.inside_image = hot.block.image();
-  const bool built = given == hot.size && REAL(omp_get_level)() == hot.level && can_swap() &&
-                     build_for_hot_team(region, *hot.team) && stand_in.hold_destructor(hot.own);
-  hot.fork = built ? hot.team->fork.fork : nullptr;
-  hot.barrier = built ? hot.team->made.barrier : nullptr;
-  region.reduction = hot.fork;
-  region.reduces_from.store(built ? hot.first_epoch + 1 : 0, std::memory_order_relaxed);  // dismiss() orders it
-  dismiss(hot);
-  if (!built) REAL(GOMP_parallel_end)();
-  return built;
-}
-
 void dock(void*);
+
+bool holds(HotRecord&) {
+  if (!stand_in.hold_destructor(hot.own)) return false;
+  hot.region->reduction = hot.team->fork.fork;
+  hot.region->reduces_from.store(hot.first_epoch + 1, std::memory_order_relaxed);
+  return true;
+}
 
 // Lets the workers into a region of libomp's. False: no team; where that will be so again, `never` says why.
 bool start(Region& region, uint32_t size) {
-  if (!hot.block.find()) return say_never("this libomp keeps its threads' state in an unknown way"), false;
+  constexpr const char* kUnknown = "this libomp keeps its threads' state in an unknown way";
+  if (!hot.block.find()) return say_never(kUnknown), false;
   hot.region = &region;
   hot.own = REAL(__kmpc_global_thread_num)(&nowhere);
   hot.icvs = icvs_now();
   if (!lend_settings()) return false;
-  count_team(region, size);
-  hot.team = &team_for(region, size, false, false);
-  prepare_meeting(hot, region, size, 1);
-  hot.canary = take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  hot.policy = wait_policy(false, size);
-  REAL(GOMP_parallel_start)(dock, nullptr, size);
-  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
-  if (!equip(given)) {
-    if (given == size) return say_never("this libomp keeps its threads' state in an unknown way"), false;
-    region.learned_request = size;
-    region.learned_size = given;
+  region.reduction = nullptr;
+  region.reduces_from.store(0, std::memory_order_relaxed);  // the meeting orders it, as below
+  if (!start_team(hot, region, size, true, dock, {can_swap, holds})) {
+    if (region.learned_request != size || region.learned_size == size) say_never(kUnknown);
     return false;
   }
   hot.active = true;
@@ -351,14 +325,12 @@ bool run_newly_hot(Region& region, const RegionCall& call, uint32_t request) {
       // The program's announcement may have been used up.
       REAL(__kmpc_push_num_threads)(call.where, hot.own, static_cast<int32_t>(request));
     }
-    note_not_hot(why);
-    if (options().verbose >= 2) log_line("team of %u: not hot: %s", request, why);
+    note_not_hot(request, why);
     put_off(region, false);
     give_back();
     return false;
   }
-  count(region.counters.starts);
-  if (options().verbose >= 2) report_hot(region, *hot.team, "hot, fork and join ");
+  note_start(region, *hot.team, "hot, fork and join ");
   count(region.counters.regions, ~0ull);  // counted again as a hot one
   run_region(call);
   return true;

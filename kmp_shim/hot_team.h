@@ -1,11 +1,8 @@
-// The hot team: fork and join without libomp's barriers, for programs on LLVM's libomp. Off by SMELT_OPENMP=-hot.
+// The hot team on LLVM's libomp: openmp/hot_team.h has the way. Off by SMELT_OPENMP=-hot.
 //
-// It is kept as that of the shim for libgomp (openmp/hot_team.h): from a region on that repeats the last one's team
-// size, the workers stay inside one long region of libomp's that the program does not see. GOMP_parallel_start, which
-// libomp has for programs of GCC's old ABI, comes back to the master with the workers in dock(); GOMP_parallel_end
-// gathers them. So the workers are those of libomp's own team, in a real region of the master's: threadprivate values,
-// places, loops, singles, tasks and nested regions inside are as ever. Between regions the master is another thread to
-// libomp (identity.h).
+// The workers are those of libomp's own team, in a real region of the master's: threadprivate values, places, loops,
+// singles, tasks and nested regions inside are as ever. Between regions the master is another thread to libomp
+// (identity.h).
 //
 // What libomp does for a region beside forking and joining, and is done here: the master's x87 and SSE control words
 // are handed to all threads (KMP_INHERIT_FP_CONTROL), and are as before behind the region.

@@ -61,21 +61,11 @@ bool OwnBlock::find() {
   return true;
 }
 
-Icvs icvs_now() {
-  Icvs icvs{REAL(omp_get_max_threads)(),    REAL(omp_get_dynamic)(),          REAL(omp_get_max_active_levels)(), 0, 0,
-            REAL(omp_get_default_device)(), REAL(omp_get_default_allocator)()};
-  REAL(omp_get_schedule)(&icvs.schedule, &icvs.chunk);
-  return icvs;
-}
+Icvs icvs_now() { return {openmp::icvs_now(), REAL(omp_get_default_allocator)()}; }
 
 void set_icvs(const Icvs& icvs) {
-  const Icvs now = icvs_now();
-  if (now.threads != icvs.threads) REAL(omp_set_num_threads)(icvs.threads);
-  if (now.dynamic != icvs.dynamic) REAL(omp_set_dynamic)(icvs.dynamic);
-  if (now.levels != icvs.levels) REAL(omp_set_max_active_levels)(icvs.levels);
-  if (now.schedule != icvs.schedule || now.chunk != icvs.chunk) REAL(omp_set_schedule)(icvs.schedule, icvs.chunk);
-  if (now.device != icvs.device) REAL(omp_set_default_device)(icvs.device);
-  if (now.allocator != icvs.allocator) REAL(omp_set_default_allocator)(icvs.allocator);
+  openmp::set_icvs(icvs);
+  if (REAL(omp_get_default_allocator)() != icvs.allocator) REAL(omp_set_default_allocator)(icvs.allocator);
 }
 
 void* StandIn::live(void* self) {

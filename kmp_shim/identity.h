@@ -73,9 +73,8 @@ class OwnBlock {
   Word* block_ = nullptr;
 };
 
-// The settings that regions inherit.
-struct Icvs {
-  int threads, dynamic, levels, schedule, chunk, device;
+// All settings that regions inherit.
+struct Icvs : openmp::Icvs {
   void* allocator;
   bool operator==(const Icvs&) const = default;
 };

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "openmp/omp.h"
+
 // Visible, against the shim's default: those that we define are the ones we interpose.
 #pragma GCC visibility push(default)
 extern "C" {
@@ -44,10 +46,6 @@ uint64_t __kmpc_get_parent_taskid(void);
 void* __kmpc_threadprivate(KmpIdent*, KmpThread, void* data, size_t bytes);
 void* __kmpc_threadprivate_cached(KmpIdent*, KmpThread, void* data, size_t bytes, void*** cache);
 
-// The ABI that GCC had before 4.9 has these: `function` runs in all threads of a team but its master, which comes back.
-void GOMP_parallel_start(void (*function)(void*), void* data, unsigned threads);
-void GOMP_parallel_end(void);
-
 void __kmpc_barrier(KmpIdent*, KmpThread);
 void __kmpc_copyprivate(KmpIdent*, KmpThread, size_t bytes, void* data, void (*copy)(void*, void*), int32_t didit);
 void* __kmpc_copyprivate_light(KmpIdent*, KmpThread, void* data);
@@ -77,25 +75,8 @@ int32_t __kmpc_omp_task_with_deps(KmpIdent*, KmpThread, void* task, int32_t coun
 void __kmpc_taskloop(KmpIdent*, KmpThread, void* task, int32_t if_value, uint64_t* lower, uint64_t* upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void* duplicate);
 
-int omp_get_thread_num(void);
-int omp_get_num_threads(void);
-int omp_get_level(void);
-int omp_get_active_level(void);
-int omp_get_max_active_levels(void);
-int omp_get_max_threads(void);
-int omp_get_num_procs(void);
-int omp_get_cancellation(void);
-int omp_get_dynamic(void);
-void omp_get_schedule(int* kind, int* chunk);
-int omp_get_thread_limit(void);
-int omp_get_default_device(void);
 void* omp_get_default_allocator(void);
-void omp_set_num_threads(int threads);
 void omp_set_num_threads_(const int* threads);
-void omp_set_dynamic(int dynamic);
-void omp_set_max_active_levels(int levels);
-void omp_set_schedule(int kind, int chunk);
-void omp_set_default_device(int device);
 void omp_set_default_allocator(void* allocator);
 void omp_set_nest_lock(void* lock);
 void omp_set_nest_lock_(void* lock);
@@ -115,6 +96,5 @@ int kmp_get_blocktime(void);
 void kmp_set_blocktime(int time);
 void kmp_set_blocktime_(const int* time);
 void kmpc_set_blocktime(int time);
-int omp_control_tool(int command, int modifier, void* argument);
 }
 #pragma GCC visibility pop

@@ -21,9 +21,6 @@ bool reductions_are_libomps = false, dynamic_is_monotonic = false;
 
 namespace {
 
-// The answer of omp_control_tool where no tool watches (omp_control_tool_notool).
-constexpr int kNoTool = -2;
-
 bool is_set(const char* name, const char* harmless) {
   const char* const value = environment(name);
   return value && *value && std::strcmp(value, harmless) != 0;
@@ -72,9 +69,7 @@ const char* why_not() {
 // region, and must not do so before: by then the thread may be another one, and the mask of CPUs too.
 void start_late() {
   REAL(omp_get_max_threads)();
-  // A tool would miss barriers. The command 0 means nothing to any tool.
-  if (smelt_real_omp_control_tool && REAL(omp_control_tool)(0, 0, nullptr) != kNoTool)
-    return openmp::step_aside("an OMPT tool watches");
+  if (a_tool_watches()) return openmp::step_aside("an OMPT tool watches");
   begin_headcount(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
 }
 

@@ -18,16 +18,15 @@ constinit thread_local smelt::kmp::HandedOn smelt_kmp_handed_on;
 namespace smelt::kmp {
 
 constinit thread_local Position position;
+constinit thread_local Region** next_region;
 
 namespace {
 
-constexpr uint32_t kIdleLimit = typical(ThresholdId::kIdleRegions);
 // One in so many inner regions is told. A prime number, so that each of several that take turns is.
 constexpr uint32_t kInnerTold = 17;
 
-// The regions of this thread, outermost first; `next_region` is where the one for the next fork hangs.
+// The regions of this thread, outermost first.
 thread_local Region* outermost = nullptr;
-thread_local Region** next_region = nullptr;
 
 pthread_key_t regions_key;  // its destructor is told that a thread ends
 
@@ -45,12 +44,6 @@ void end_thread(void* first) {
     if (!keep_record(*region)) free_record(*region, sizeof(Region));
     region = deeper;
   }
-}
-
-// Relaxed: there is one thread. Where no loop was ours, no pages are touched.
-void forget_loops_of(Region& region) {
-  if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
-    forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
 }
 
 // After fork only the calling thread exists. Teams it was in are gone, and so are the counts; libomp begins anew.
@@ -74,7 +67,7 @@ Region* new_region() {
   const bool nested = outermost || REAL(omp_get_level)() > 0;
   auto* region = static_cast<Region*>(begin_record(sizeof(Region), nested));
   if (!region) return nullptr;
-  static_cast<Habits&>(*region) = {};
+  region->deeper = nullptr;
   if (!outermost) {
     outermost = region;
     smelt_kmp_handed_on.regions = &region->counters.regions;
@@ -152,12 +145,7 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
   words[1] = tid;
   std::memcpy(words + 2, block.arguments, (count - 2) * sizeof(void*));
   smelt_kmp_call(reinterpret_cast<void*>(block.function), count, words);
-  if (position.barrier && position.thread == 0) {
-    RegionRecord& region = *position.region;
-    openmp::count(region.counters.passed, position.epoch - region.epoch);
-    // One past the last barrier: tasks made after it have marked that number, and it is libomp's join that serves them.
-    region.epoch = position.epoch + 1;
-  }
+  leave_told(position);
   if (position.has_inner) end_inner();
   position = before;
   here.open = open;
@@ -165,40 +153,27 @@ void run_region(KmpThread* gtid, KmpThread* tid, void* word) {
 
 // Finds out anew what this region's threads must be told; but for the arguments.
 void describe(Region& region, Block& block, KmpMicrotask function, uint32_t request) {
-  const uint32_t size = request == region.learned_request ? region.learned_size : request;
-  count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
-  take_headcount(region);
-  const bool served = size >= 1 && size <= kMaxParticipants;
-  const bool crowded = size > 1 && region.threads_seen > region.cpus_seen;
+  const Told told = foresee(region, request);
   // The team around it waits better where libomp's waits yield.
-  if (region.nested && crowded) spoil_hot();
-  Barrier* const barrier =
-      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
-  if (barrier) {
+  if (region.nested && is_crowded(region, told.size)) spoil_hot();
+  if (told.barrier) {
     Team& team = *region.last_team;
     region.reduction = team.fork.fork ? fork_for(region, team) : nullptr;
     region.reduces_from.store(region.reduction ? region.epoch + 1 : 0,
                               std::memory_order_relaxed);  // the fork orders it
   }
-  const int32_t level = REAL(omp_get_level)() + 1;
-  if (block.function == function && block.barrier == barrier && block.size == size && block.level == level &&
-      region.epoch - block.epoch <= kTagMask)
-    return;
+  if (block.function == function && says(block.told, told)) return;
   block.function = function;
-  block.region = &region;
-  block.barrier = barrier;
-  block.epoch = region.epoch;
-  block.size = size;
-  block.level = level;
+  block.told = told;
 }
 
 // Does the note still say what this region's threads must be told?
 bool holds(const Note& note, const Region& region, const Block& block, KmpMicrotask function, uint32_t request) {
-  return note.function == function && note.request == request && note.generation == region.generation &&
-         knows_headcount(region) && !due(region.entered) && (!region.nested || region.counted == block.size - 1) &&
+  return note.function == function && openmp::holds(note, region, request) &&
+         (!region.nested || region.counted == block.told.size - 1) && region.epoch - block.told.epoch <= kTagMask &&
          // The outermost is asked, too: it may have been inside one of one thread last time. A position that is taken
          // by that level would be taken inside a region that we do not serve.
-         REAL(omp_get_level)() == block.level - 1;
+         REAL(omp_get_level)() == block.told.level - 1;
 }
 
 // Hands the arguments over; they are the same as the last time in most loops of programs.
@@ -234,21 +209,6 @@ uint32_t request_inside() {
   return request;
 }
 
-// One more region of so many is opened: how often in a row was it as many?
-void note_request(Region& region, uint32_t request) {
-  if (request != region.last_request) {
-    region.last_request = request;
-    ++region.generation;
-  }
-  if (request <= 1) return;
-  if (request != region.last_crew) {
-    region.last_crew = request;
-    region.repeats = 0;
-  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
-    ++region.generation;
-  }
-}
-
 // Is the calling thread inside the region that it handed to libomp as it is last? There is one, but nobody has noted
 // its end. A region of one thread, or one that is not forked, does not matter: it misses nothing, and has no need of a
 // Region of its own.
@@ -262,8 +222,7 @@ void take_back() {
   here.functions[index] = nullptr;
   Note& note = outermost->notes[index];
   if (note.function != here.last) return;  // another function has it by now
-  note.idle = 0;
-  if (note.idle_limit < 1u << 30) note.idle_limit *= 2;
+  note_missed(note);
 }
 
 // Runs the region as it is, and has the stub do so from now on.
@@ -277,7 +236,7 @@ void run_untold(size_t index, const RegionCall& call) {
 bool is_idle_inside(const Region& region, size_t index, const RegionCall& call, uint32_t request) {
   const Note& note = region.notes[index];
   return region.nested && note.function == call.function && note.request == request && note.idle >= note.idle_limit &&
-         region.last_request == request && region.counted == region.blocks[index].size - 1 &&
+         region.last_request == request && region.counted == region.blocks[index].told.size - 1 &&
          region.entered % kInnerTold != 0;
 }
 
@@ -288,10 +247,10 @@ uint32_t entered_inside(const Region& region) { return region.deeper ? region.de
 void run_told(Region& region, size_t index, const RegionCall& call, uint32_t request) {
   Note& note = region.notes[index];
   Block& block = region.blocks[index];
-  if (!holds(note, region, block, call.function, request) || region.epoch - block.epoch > kTagMask) {
+  if (!holds(note, region, block, call.function, request)) {
     describe(region, block, call.function, request);
-    const bool same = note.function == call.function;
-    note = {call.function, request, region.generation, same ? note.idle : 0, same ? note.idle_limit : kIdleLimit};
+    renew(note, region, request, note.function == call.function);
+    note.function = call.function;
   }
   keep_arguments(block, call);
   const uint64_t epoch = region.epoch;
@@ -398,19 +357,11 @@ void end_inner() {
   for (; inner && inner->nested; inner = inner->deeper) count_team(*inner, 0);
 }
 
-Region** swap_next_region(Region** next) {
-  Region** const before = next_region;
-  next_region = next;
-  return before;
-}
-
 Region* outermost_region() { return outermost; }
 
 bool take_position(Position& at) {
-  const Block& block = *static_cast<const Block*>(address_in(at.word));
-  const bool is_master = next_region == &block.region->deeper;
-  return openmp::take_position(at, block, is_master,
-                               {REAL(omp_get_level), REAL(omp_get_thread_num), REAL(omp_get_num_threads)});
+  const Told& told = static_cast<const Block*>(address_in(at.word))->told;
+  return openmp::take_position(at, told, next_region == &static_cast<Region*>(told.region)->deeper);
 }
 
 void missed_position() {

@@ -1,22 +1,9 @@
-// A parallel region of libomp as the shim sees it: which team a thread is in, and which barrier serves that team.
+// A parallel region of libomp's as the shim sees it: openmp/region.h has the way. The entry point is __kmpc_fork_call,
+// and the function run_region. A Block holds the program's arguments, too. The size asked for is that of the
+// num_threads clause, which the compiler announces by __kmpc_push_num_threads, else omp_get_max_threads().
 //
-// The way is that of the shim for libgomp. libomp forks and joins by itself, and the shim takes the barriers inside
-// regions; where every thread has a CPU, fork and join, too (hot_team.h).
-//
-//   master: __kmpc_fork_call -> Region (own cached one per nesting depth) -> barrier for the expected team size
-//           -> real __kmpc_fork_call(run_region, word)
-//   every thread: run_region keeps the word -> the program's function with its arguments -> the position of before is
-//                 restored; at the first barrier or task inside: take_position -> {barrier, thread number, episode}
-//
-// The words that the threads must be told are in a Block: the function and its arguments, the barrier. A line that the
-// master writes and the workers read costs a region two transfers between cores, so a Block is written only where
-// something differs from the last time; the episode number travels in the unused bits of its address (openmp/region.h).
-//
-// The team's size is known only inside. The master foresees it (the num_threads clause, which the compiler announces by
-// __kmpc_push_num_threads, else omp_get_max_threads(); or what that gave last time); where it was wrong, every thread
-// sees the same difference and runs this region on libomp's own barriers. A region without barriers inside is handed to
-// libomp as it is after a while, until it meets one after all: from the second time on in the stub __kmpc_fork_call, by
-// a jump. Nobody notes the end of such a region, so wherever it matters libomp is asked whether it goes on.
+// A region that is handed to libomp as it is goes there by a jump in the stub __kmpc_fork_call from the second time on.
+// Nobody notes the end of such a region, so wherever it matters libomp is asked whether it goes on.
 //
 // A region of one thread, by its clause, the settings, or because no further level may be active, runs as compilers run
 // one whose `if` clause is false: between the two calls that libomp makes for it, too, but without what is around them.
@@ -41,49 +28,32 @@ using namespace openmp;
 
 struct Region;
 
-// The calling thread's. constinit, so that no caller looks for an initialiser first.
+// The calling thread's, and where its next region hangs: of those that it opens where it is now. constinit, so that no
+// caller looks for an initialiser first.
 extern constinit thread_local Position position __attribute__((visibility("hidden"), tls_model("initial-exec")));
+extern constinit thread_local Region** next_region __attribute__((visibility("hidden"), tls_model("initial-exec")));
 
 inline constexpr int32_t kArguments = 24;  // of the program's function kept in a Block; more stay with the master
 
-// The words for all threads of a team at the start of a region. Written by the master before the fork, and only when
-// something has changed; libomp's own synchronisation at the fork orders it.
+// All that the threads of a team are told at the start of a region.
 struct alignas(64) Block {
   KmpMicrotask function;
   void** arguments;  // [argc]: `kept`, or on the master's stack
-  Region* region;
-  Barrier* barrier;  // nullptr: this region runs on libomp's barriers
-  uint64_t epoch;    // the word's episode number counts from here
-  uint32_t size;     // the team that `barrier` is for
-  int32_t level;
+  Told told;
   int32_t argc;
   void* kept[kArguments];
 };
 
-// The master's own note of a Block: while it holds, nothing but the arguments is looked at again.
-struct Note {
+// While it holds, nothing but the arguments is looked at again.
+struct Note : NoteRecord {
   KmpMicrotask function;
-  uint32_t request;     // team size asked for
-  uint32_t generation;  // Region::generation when it was made
-  uint32_t idle;        // times in a row that no thread needed its position
-  uint32_t idle_limit;  // when idle gets here, it is run without us
 };
-
-inline constexpr uint32_t kBlocks = 32;  // parallel regions of the program remembered per Region
 
 inline size_t block_of(KmpMicrotask function) { return reinterpret_cast<uintptr_t>(function) / 16 % kBlocks; }
 
-// Knowledge of a thread that opens regions. Only the master uses it.
-struct Habits {
-  Region* deeper = nullptr;      // for a region that the master opens inside this one
-  uint32_t learned_request = 0;  // a request that libomp met with another size (limits, dynamic adjustment) ...
-  uint32_t learned_size = 0;     // ... and that size
-  uint32_t last_request = 0;     // team size asked for ...
-  uint32_t last_crew = 0;        // ... and the last one of more than one thread, which `repeats` counts
-};
-
-struct Region : RegionRecord, Habits {
+struct Region : RegionRecord {
   // Only the master uses it, too.
+  Region* deeper;       // for a region that the master opens inside this one
   Note notes[kBlocks];  // by the same index as `blocks`; of `generation`
 
   // The tree of the team's reductions (reductions.cc), for the episodes from `reduces_from` on; 0: there is none yet.
@@ -151,8 +121,6 @@ bool take_position(Position& position);
 // The calling thread's region ends, and regions inside it were counted.
 void end_inner();
 
-// Where the next region that the calling thread opens hangs: set to `next`; returned as it was.
-Region** swap_next_region(Region** next);
 Region* outermost_region();
 
 // A barrier that libomp must serve, and a region was handed on: should it have been told?

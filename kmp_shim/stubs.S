@@ -1,7 +1,7 @@
 // The entry points of libomp that are taken in assembly (symbols.def), but for those of stubs_<isa>.S. A call goes on to
 // the function that the caller means, as it came but for the thread's number; where it returns to stays the program's.
 
-#define SMELT_SYMBOLS "../../kmp_shim/symbols.def"
+#define SMELT_SYMBOLS "kmp_shim/symbols.def"
 #include "openmp/stubs.S"
 
         // The shortcuts (hot_team.h): two tables in the same order.

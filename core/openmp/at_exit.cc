@@ -111,7 +111,10 @@ void note_team(uint32_t threads) {
     if (largest_team.compare_exchange_weak(before, threads, std::memory_order_relaxed)) break;
 }
 
-void note_not_hot(const char* why) { not_hot.store(why, std::memory_order_relaxed); }
+void note_not_hot(uint32_t threads, const char* why) {
+  not_hot.store(why, std::memory_order_relaxed);
+  if (options().verbose >= 2) log_line("team of %u: not hot: %s", threads, why);
+}
 
 void forget_past() {
   told_begin.store(false, std::memory_order_relaxed);

@@ -17,8 +17,8 @@ void note_refused(const char* why);
 // A team of so many threads has come by. Hot paths do not call it.
 void note_team(uint32_t threads);
 
-// The reason why a team is not forked and joined by us: a string that stays.
-void note_not_hot(const char* why);
+// The reason why a team of so many is not forked and joined by us: a string that stays.
+void note_not_hot(uint32_t threads, const char* why);
 
 // A child of fork has done nothing yet.
 void forget_past();

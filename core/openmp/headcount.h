@@ -41,19 +41,6 @@ inline void renew_headcount() {
     ask_for_cpus();
 }
 
-// Has the count of threads or of CPUs changed since the region's master took it in? It is taken in as well, and nothing
-// that was derived from the last one holds any more.
-inline bool knows_headcount(const RegionRecord& region) {
-  return region.threads_seen == headcount.threads.load(std::memory_order_relaxed) &&
-         region.cpus_seen == headcount.cpus.load(std::memory_order_relaxed);
-}
-inline void take_headcount(RegionRecord& region) {
-  if (knows_headcount(region)) return;
-  region.threads_seen = headcount.threads.load(std::memory_order_relaxed);
-  region.cpus_seen = headcount.cpus.load(std::memory_order_relaxed);
-  ++region.generation;
-}
-
 // In a child after fork: the calling thread is the only one, and has another number.
 void forget_threads();
 

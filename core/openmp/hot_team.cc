@@ -11,11 +11,15 @@ namespace {
 
 std::atomic<uint64_t> generations{0};  // the last number that a meeting has been given
 
-}  // namespace
-
-void prepare_meeting(HotRecord& hot, const RegionRecord& region, uint32_t size, int32_t level) {
+// The record at the beginning of a team. The thread is around it.
+void prepare(HotRecord& hot, RegionRecord& region, uint32_t size, bool alone) {
+  if (alone) count_team(region, size);
+  hot.team = &team_for(region, size, headcount.crowded(), false);
+  // Others of a team around may be at work meanwhile: nothing is asked then.
+  hot.canary = alone ? take_canary(*hot.team, static_cast<uint32_t>(REAL(omp_get_num_procs)())) : nullptr;
+  hot.policy = wait_policy(hot.team->crowded, size);
   hot.process = os::process_id();
-  hot.level = level;
+  hot.level = REAL(omp_get_level)() + 1;
   hot.size = size;
   hot.first_epoch = hot.epoch = region.epoch + 1;
   hot.generation = generations.fetch_add(1, std::memory_order_relaxed) + 1;  // relaxed: only to differ
@@ -25,6 +29,7 @@ void prepare_meeting(HotRecord& hot, const RegionRecord& region, uint32_t size, 
   hot.regions = 0;
 }
 
+// All workers are on their way to the meeting, and stay there: back when each has said where it runs.
 void meet(HotRecord& hot, RegionRecord& region, uint32_t given) {
   region.cpus[0].store(os::current_cpu(), std::memory_order_relaxed);  // for the master alone
   // Acquire: pairs with the release in come_to_meeting(), after which a worker's CPU is known.
@@ -37,8 +42,25 @@ void meet(HotRecord& hot, RegionRecord& region, uint32_t given) {
   if (hot.canary) ask_canary(*hot.canary, region, given);
 }
 
-void dismiss(HotRecord& hot) {
+}  // namespace
+
+bool start_team(HotRecord& hot, RegionRecord& region, uint32_t size, bool alone, void (*dock)(void*),
+                const Start& start) {
+  prepare(hot, region, size, alone);
+  REAL(GOMP_parallel_start)(dock, &hot, size);
+  const auto given = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  meet(hot, region, given);
+  if (given != size) {
+    region.learned_request = size;
+    region.learned_size = given;
+  }
+  const bool built = given == size && REAL(omp_get_level)() == hot.level && start.is_known(hot) &&
+                     build_for_hot_team(region, *hot.team) && start.holds(hot);
+  hot.fork = built ? hot.team->fork.fork : nullptr;
+  hot.barrier = built ? hot.team->made.barrier : nullptr;
   post(hot.ready, hot.generation, PostOrder::kFenced);  // release: the barrier and fork built for the workers
+  if (!built) REAL(GOMP_parallel_end)();
+  return built;
 }
 
 bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu) {

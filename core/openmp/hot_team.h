@@ -1,16 +1,23 @@
-// A hot team, as both shims keep one: a team whose workers stay inside one long region of the runtime's that the
-// program does not see, and which is forked and joined here (team/fork_join.h) for one region of the program after
-// another.
+// The hot team: fork and join without a runtime's barriers, as both shims keep one.
 //
-// How the master comes out of the runtime's region while its workers stay in it, and what it looks like to the runtime
-// meanwhile, is the shim's business. Here are the parts that do not differ: the meeting at the team's start, a worker's
-// life until the team's end, and the join.
+// A small parallel region costs mostly the way in and out: the runtime wakes its pool by one barrier and gathers it by
+// another. Instead, from a region on that repeats the last one's team size, the workers are kept inside one long region
+// of the runtime's that the program does not see.
 //
-//   start   master: prepare_meeting - the runtime's fork - meet - builds barrier and fork - dismiss
-//           worker: come_to_meeting - work
-//   region  master: fork, its own part, join;  worker: inside work
-//   end     master: send_home
+//   start   master: start_team: GOMP_parallel_start, which comes back with the workers inside a real region; they meet;
+//           barrier and fork are built.  worker: come_to_meeting - work
+//   region  master: run_as_master: fork (function, data), its own part, join;  worker: inside work. The join is the
+//           region's last barrier by its number (episodes.h): if tasks were made, it is the runtime's own
+//   end     master: send_home - GOMP_parallel_end, which gathers the workers
+//
+// GOMP_parallel_start and _end are the ABI that GCC had before 4.9; all runtimes keep them. Work shares, tasks and
+// nested regions inside are the runtime's own, in a real team.
+//
+// What the master looks like to the runtime between two regions, where it must be in the serial part, is the shim's
+// business.
 #pragma once
+
+#include <utility>
 
 #include "base/arch/cpu.h"
 #include "openmp/episodes.h"
@@ -47,16 +54,18 @@ struct HotRecord {
   uint64_t first_epoch;
 };
 
-// The record at the beginning of a team of so many threads, whose regions will be of that level. The shim sets `team`,
-// `policy` and `canary`, and the runtime's fork comes next.
-void prepare_meeting(HotRecord& hot, const RegionRecord& region, uint32_t size, int32_t level);
+// The shim's part of a team's start, asked inside, as the team's master. Is the runtime's state of the thread as
+// expected? At last: does the master hold what it must while the team is parked?
+struct Start {
+  bool (*is_known)(HotRecord& hot);
+  bool (*holds)(HotRecord& hot);
+};
 
-// Master of a team that the runtime has made of `given` threads. All workers are on their way to the meeting, and stay
-// there until dismiss(): back when each has said where it runs.
-void meet(HotRecord& hot, RegionRecord& region, uint32_t given);
-
-// Ends the meeting; barrier and fork are what the workers are to use.
-void dismiss(HotRecord& hot);
+// Has the runtime make a team of so many threads, whose workers go to dock(&hot) and from there to the meeting.
+// `alone`: no team around is at work meanwhile. True: the calling thread is inside. False: there is no team, and the
+// thread is around again; if the runtime gave another size, the record has learned it.
+bool start_team(HotRecord& hot, RegionRecord& region, uint32_t size, bool alone, void (*dock)(void*),
+                const Start& start);
 
 // A worker's part of the meeting; `cpu` is where it says where it runs. False: go home.
 bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu);
@@ -123,6 +132,36 @@ template <typename Leave, typename ComeBack, typename Gather, typename EndReal>
   }
   end_real();
   leave();
+}
+
+// Runs one region as the master; the team is parked and fits. `next` is where the region hangs that the thread opens
+// next: at `inside` meanwhile. The shim's Master makes the thread the team's master (enter) and what it was around
+// (leave), runs its part, and passes an episode that is marked as real (end_real).
+template <typename Region, typename Master>
+[[gnu::always_inline]] inline void run_as_master(HotRecord& hot, RegionRecord& region, Position& position,
+                                                 Region**& next, Region** inside, const ForkMessage& message,
+                                                 const Master& master) {
+  hot.inside = true;
+  const uint64_t first = hot.epoch;
+  hot.fork->fork(first, message);
+  master.enter();  // the rest of the way in, while the news travels
+  Region** const around = std::exchange(next, inside);
+  position = position_in(region, hot.barrier, 0, first, hot.level);
+  count(region.counters.regions);
+  count(region.counters.hot);
+
+  master.run();
+
+  const uint64_t joined = position.epoch + 1;
+  count(region.counters.passed, joined - first);
+  join(
+      position, [&] { master.leave(); }, [&] { master.enter(); },
+      [&] { return hot.fork->gather(joined, &region.real_epoch); }, [&] { master.end_real(); });
+  position = kOutside;
+  next = around;
+  hot.epoch = joined;
+  ++hot.regions;
+  hot.inside = false;
 }
 
 }  // namespace smelt::openmp

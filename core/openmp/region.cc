@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/os/os.h"
+#include "base/seat.h"
 #include "openmp/at_exit.h"
 #include "openmp/headcount.h"
 #include "policy/thresholds.h"
@@ -42,7 +43,8 @@ RegionRecord* begin_record(size_t bytes, bool nested) {
   if (!record) record = static_cast<RegionRecord*>(os::map_pages(bytes));
   if (!record) return nullptr;
   record->nested = nested;
-  record->repeats = 0;
+  record->last_request = record->last_crew = record->repeats = 0;
+  record->learned_request = record->learned_size = 0;
   if (record->regions_before_hot == 0) record->regions_before_hot = typical(ThresholdId::kHotAfter);
   for (auto& cpu : record->cpus) cpu.store(~0u, std::memory_order_relaxed);
   note_thread();
@@ -86,11 +88,10 @@ void unlock_records() {
 
 bool in_fork() { return forks; }
 
-void note_cpu(RegionRecord& region, uint32_t thread) {
-  // Relaxed: a hint for the plans of later regions.
-  std::atomic<uint32_t>& cpu = region.cpus[thread];
-  if (const uint32_t now = os::current_cpu(); cpu.load(std::memory_order_relaxed) != now)
-    cpu.store(now, std::memory_order_relaxed);
+// Relaxed: there is one thread. Where no loop was ours, no pages are touched.
+void forget_loops_of(RegionRecord& region) {
+  if (region.counters.dynamic_loops.load(std::memory_order_relaxed) > 0)
+    forget_loops(region.loop_counters, region.loop_threads, kMaxParticipants);
 }
 
 // An outermost team counts from its first region until its master ends, like libgomp's own gomp_managed_threads: its
@@ -101,6 +102,59 @@ void count_team(RegionRecord& region, uint32_t threads) {
   headcount.threads.fetch_add(threads - region.counted, std::memory_order_relaxed);
   region.counted = threads;
   note_team(threads + region.nested);  // a nested team's master is counted in the team around it
+}
+
+void note_request(RegionRecord& region, uint32_t request) {
+  if (request != region.last_request) {
+    region.last_request = request;
+    ++region.generation;
+  }
+  if (request <= 1) return;
+  if (request != region.last_crew) {
+    region.last_crew = request;
+    region.repeats = 0;
+  } else if (++region.repeats == typical(ThresholdId::kSettled)) {
+    ++region.generation;
+  }
+}
+
+Told foresee(RegionRecord& region, uint32_t request) {
+  const uint32_t size = request == region.learned_request ? region.learned_size : request;
+  count_team(region, region.nested ? size - 1 : size);  // a nested team's master is counted in the team around it
+  take_headcount(region);
+  const bool served = size >= 1 && size <= kMaxParticipants;
+  const bool crowded = is_crowded(region, size);
+  Barrier* const barrier =
+      served ? barrier_for(region, size, crowded, crowded && region.repeats < typical(ThresholdId::kSettled)) : nullptr;
+  return {&region, barrier, region.epoch, size, REAL(omp_get_level)() + 1};
+}
+
+bool take_position(Position& position, const Told& told, bool is_master) {
+  RegionRecord& region = *told.region;
+  if (REAL(omp_get_level)() != told.level) {
+    // A call from inside a team that we have not seen start says nothing about this region; but the region may also
+    // have been entered at another level than the note says.
+    region.generation += is_master;
+    return false;
+  }
+  const auto thread = static_cast<uint32_t>(REAL(omp_get_thread_num)());
+  const auto size = static_cast<uint32_t>(REAL(omp_get_num_threads)());
+  const uint64_t epoch = epoch_in(position.word, told.epoch);
+  position.word = nullptr;
+  if (is_master && size != told.size) {
+    region.learned_request = region.last_request;
+    region.learned_size = size;
+    ++region.generation;
+  }
+  if (!told.barrier || size != told.size) return false;
+  position.real_epoch = &region.real_epoch;
+  position.epoch = epoch;
+  position.barrier = told.barrier;
+  position.region = &region;
+  position.thread = thread;
+  position.level = told.level;
+  place::note_cpu(region.cpus[thread]);
+  return true;
 }
 
 }  // namespace smelt::openmp

@@ -345,9 +345,11 @@ void free_team(Team& team) {
   free_fork(&team.fork);
 }
 
-void report_hot(const RegionRecord& region, const Team& team, const char* hot) {
-  log_line("team of %u, %s: %s%s%s", team.size, CpuList(region, team.size).text, hot, team.fork_pattern,
-           Predicted(team.fork_predicted).text);
+void note_start(RegionRecord& region, const Team& team, const char* how) {
+  count(region.counters.starts);
+  if (options().verbose >= 2)
+    log_line("team of %u, %s: %s%s%s", team.size, CpuList(region, team.size).text, how, team.fork_pattern,
+             Predicted(team.fork_predicted).text);
 }
 
 }  // namespace smelt::openmp

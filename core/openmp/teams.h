@@ -59,7 +59,7 @@ void free_team(Team& team);
 // The barriers were planned by typical costs, for want of a profile.
 bool profile_is_guessed();
 
-// SMELT_VERBOSE=2: one line. `hot` says how fork and join are served.
-void report_hot(const RegionRecord& region, const Team& team, const char* hot);
+// A hot team has started; `how` says for SMELT_VERBOSE=2 how fork and join are served.
+void note_start(RegionRecord& region, const Team& team, const char* how);
 
 }  // namespace smelt::openmp

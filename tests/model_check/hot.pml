@@ -1,6 +1,6 @@
 /* Fork, a barrier, join, with tasks marked anywhere. Stands for
- *   Master          gomp_shim/hot_team.cc run_region() and the join after it
- *   Worker          gomp_shim/hot_team.cc dock()
+ *   Master          core/openmp/hot_team.h run_as_master()
+ *   Worker          core/openmp/hot_team.h work()
  *   await, gather   core/team/fork_join.h ForkJoin::await(), arrive(), gather_below()
  *   barrier         gomp_shim/region.cc: ours, left for libgomp's when its number is marked; all-to-all flags
  *   maybe_task      gomp_shim/tasks.cc smelt_gomp_mark(); the protocol is in tasks.h

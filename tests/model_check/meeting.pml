@@ -1,5 +1,5 @@
-/* The meeting at the start of a hot team, under weak memory. Stands for gomp_shim/hot_team.cc: dock() up to `ready`,
- * meet(), dismiss(). Every worker says where it runs (a relaxed atomic) and adds itself to `docked`; the master
+/* The meeting at the start of a hot team, under weak memory. Stands for core/openmp/hot_team.cc: come_to_meeting(),
+ * start_team(). Every worker says where it runs (a relaxed atomic) and adds itself to `docked`; the master
  * reads where they run when all have, builds, and posts `ready`; the workers read what was built, plain data.
  * Checked: the master knows all CPUs, no race, nobody hangs. Mutants: ADD, SEEN, READY, WAIT =RELAXED. N threads. */
 #ifndef N
