@@ -9,13 +9,8 @@ shim=$1 smelt=$2 programs=$3
 . "$(dirname "$0")/pretend.sh"
 . "$(dirname "$0")/proper.sh"
 
-# The names, with the argument that stands for the default.
-names=$("$smelt" tree --list | awk '$2 == "tree" || $2 == "exchange" {
-  name = $1
-  if (match($0, /\(default [^)]*\)/)) name = substr($0, RSTART + 9, RLENGTH - 10)
-  print name }')
-[ "$(echo "$names" | wc -w)" -ge 17 ] || { "$smelt" tree --list >"$output"; fails "patterns are missing from the list"; }
-
+names=$(patterns "$smelt")
+[ "$(echo "$names" | wc -w)" -ge 17 ] || fails "patterns are missing from the list"
 for pattern in $names knomial:1 knomial:3 dissemination:2 dissemination:3 hierarchical:2 spread:1; do
   sizes="3 4 5 7 8 16 33 64"
   [ "$pattern" = pair ] && sizes=2

@@ -19,3 +19,6 @@ large() { machine large 64 9; }
 small() { machine small 16 1; }
 winners() { machine winners 64 1; }
 busy() { machine busy 64 9; }
+# For stresses: no such machine, and the word by that number of those that follow, modulo how many there are.
+crowd() { echo "LD_PRELOAD=$shim"; }
+pick() { at=$(($1 % ($# - 1) + 1)) && shift "$at" && echo "$1"; }

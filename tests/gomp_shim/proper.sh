@@ -32,3 +32,12 @@ proper() {
 
 # What a size may do in about a second on two CPUs.
 rounds() { if [ "$1" -le 5 ]; then echo 20; elif [ "$1" -le 8 ]; then echo 8; elif [ "$1" -le 16 ]; then echo 3; else echo 1; fi; }
+
+# patterns SMELT: all that the generator has, with the argument that stands for the default
+patterns() {
+  "$1" tree --list >"$output"
+  awk '$2 == "tree" || $2 == "exchange" {
+    name = $1
+    if (match($0, /\(default [^)]*\)/)) name = substr($0, RSTART + 9, RLENGTH - 10)
+    print name }' "$output"
+}

@@ -10,14 +10,6 @@ shim=$1 control=$2 programs=$3
 
 seconds=${STRESS_SECONDS:-200}
 limit=$((seconds + 30))
-crowd() { echo "LD_PRELOAD=$shim"; }
-
-# pick NUMBER word...   (modulo how many there are)
-pick() {
-  at=$(($1 % ($# - 1) + 1))
-  shift "$at"
-  echo "$1"
-}
 
 check "a thread that never goes on is told from a slow run: hung" 2 '^hung: nobody made progress' "$programs/stress" 1 20 4 2 hang
 if ! grep -q 'planted: never goes on' "$output"; then fails "what the hung run's threads were at"; fi

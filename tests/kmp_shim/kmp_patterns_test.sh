@@ -13,12 +13,8 @@ programs=$4
 # libomp counts the CPUs of the mask and finds more than there are: an assertion of its own, without any shim. It must not look.
 export KMP_AFFINITY=disabled
 
-names=$("$smelt" tree --list | awk '$2 == "tree" || $2 == "exchange" {
-  name = $1
-  if (match($0, /\(default [^)]*\)/)) name = substr($0, RSTART + 9, RLENGTH - 10)
-  print name }')
-[ "$(echo "$names" | wc -w)" -ge 17 ] || { "$smelt" tree --list >"$output"; fails "patterns are missing from the list"; }
-
+names=$(patterns "$smelt")
+[ "$(echo "$names" | wc -w)" -ge 17 ] || fails "patterns are missing from the list"
 for pattern in $names best; do
   sizes="3 4 7 8 16 33"
   [ "$pattern" = pair ] && sizes=2

@@ -14,14 +14,6 @@ programs=$4
 export KMP_AFFINITY=disabled
 seconds=${STRESS_SECONDS:-200}
 limit=$((seconds + 30))
-crowd() { echo "LD_PRELOAD=$shim"; }
-
-# pick NUMBER word...   (modulo how many there are)
-pick() {
-  at=$(($1 % ($# - 1) + 1))
-  shift "$at"
-  echo "$1"
-}
 
 check "a shim that marks no tasks is noticed" 1 '^wrong: ' env LD_PRELOAD="$control" SMELT_CPUS=64 OMP_WAIT_POLICY=passive \
   "$clang_programs/stress" 1 100 8
