@@ -93,16 +93,15 @@ void Inflow::left_unexpected() {
 // --- taking in ---
 
 // A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
-// the list: reading takes long, and is each thread's own work, without the inbox's lock. False: nobody has asked for
-// it.
-bool Inflow::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
+// the list: reading takes long, and is each thread's own work, without the inbox's lock.
+Inflow::Taken Inflow::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
   const Kind kind = message->header.kind;
   // relaxed: a share, and no more. This must happen before anybody can find it: the finder gives the packet back.
   if (kind == Kind::kEager) add(held_[message->sender], 1, alone_);
   if (!met) met = table_.arrive(&message->node);
   if (!met) {
     left_unexpected();
-    return false;
+    return Taken::kUnasked;
   }
   auto* receive = reinterpret_cast<Request*>(met);
   if (receive->holds) {
@@ -119,16 +118,16 @@ bool Inflow::take_in(Message* message, MatchNode* met, Message** first, Message*
     deliver(receive, message);
     finish(receive, alone_);
   }
-  return true;
+  return Taken::kAwaited;
 }
 
 bool Inflow::has_spare() { return spare_ || (spare_ = store_->new_message()); }
 
 // The spare message gets its name. It is numbered as it comes.
-Message* Inflow::name_spare(const Header& header, uint16_t from) {
-  spare_->header = header;
+[[gnu::always_inline]] inline Message* Inflow::name_spare(const void* header, uint16_t from) {
+  std::memcpy(&spare_->header, header, sizeof spare_->header);
   spare_->sender = from;
-  spare_->node.key = header.key;
+  spare_->node.key = spare_->header.key;
   spare_->node.number = ++arrivals_;
   return spare_;
 }
@@ -138,7 +137,7 @@ Message* Inflow::name_spare(const Header& header, uint16_t from) {
                                                                 bool is_in_body, uint16_t from, Message** first,
                                                                 Message** last) {
   const auto make = [&] {
-    name_spare(header, from);
+    name_spare(&header, from);
     if (is_in_body) {
       std::memcpy(spare_room_, bytes, header.length);
       spare_->header.kind = Kind::kKept;
@@ -162,15 +161,16 @@ Message* Inflow::name_spare(const Header& header, uint16_t from) {
   if (met) make();
   if (is_in_body) spare_room_ = nullptr;  // it has gone with the message
   reader_.pass();
-  if (met) return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+  if (met) return take_in(spare_, met, first, last);
   left_unexpected();
   return Taken::kUnasked;
 }
 
 // A message whose data lie in a packet. If we have our share of its sender's packets, it may have this one only for as
 // long as it takes to copy it.
-Inflow::Taken Inflow::take_eager(const Header& header, uint16_t from, Message** first, Message** last) {
-  name_spare(header, from);
+Inflow::Taken Inflow::take_eager(const InboxCell& cell, uint16_t from, Message** first, Message** last) {
+  if (!has_spare()) return Taken::kNot;
+  name_spare(cell.payload, from);
   MatchNode* met = nullptr;
   // relaxed: see take_in()
   if (held_[from].load(std::memory_order_relaxed) >= share_ && !(met = table_.arrive(&spare_->node, false)) &&
@@ -178,50 +178,51 @@ Inflow::Taken Inflow::take_eager(const Header& header, uint16_t from, Message** 
     return Taken::kNot;
   count(eager_);
   reader_.pass();
-  return take_in(spare_, met, first, last) ? Taken::kAwaited : Taken::kUnasked;
+  return take_in(spare_, met, first, last);
 }
 
-// All but messages whose data came along.
-Inflow::Taken Inflow::take_other(const Header& header, uint16_t from, Message** first, Message** last) {
-  switch (header.kind) {
-    case Kind::kFinish: {
-      reader_.pass();
-      auto* const send = reinterpret_cast<Request*>(header.answer);
-      outbox_->finished(*send, false);
-      finish(send, alone_);
-      return Taken::kAwaited;
-    }
-    case Kind::kGo:
-      reader_.pass();
-      outbox_->grant(header, from);
-      return Taken::kAwaited;
-    case Kind::kPiece:
-      reader_.pass();
-      take_piece(header, from);
-      return Taken::kAwaited;
-    case Kind::kEager: return has_spare() ? take_eager(header, from, first, last) : Taken::kNot;
-    default:
-      if (!has_spare()) return Taken::kNot;
-      name_spare(header, from);
-      reader_.pass();
-      return take_in(spare_, nullptr, first, last) ? Taken::kAwaited : Taken::kUnasked;
-  }
+// A message that is announced.
+Inflow::Taken Inflow::take_long(const InboxCell& cell, uint16_t from, Message** first, Message** last) {
+  if (!has_spare()) return Taken::kNot;
+  name_spare(cell.payload, from);
+  reader_.pass();
+  return take_in(spare_, nullptr, first, last);
 }
 
-// The next cell of the inbox, by the kind of its message; the usual kinds first. A message to be read by single copy
-// goes to the list (take_in()).
-[[gnu::always_inline]] inline Inflow::Taken Inflow::take_cell(const InboxCell& cell, uint16_t from, Message** first,
-                                                              Message** last) {
+// A word of another member about a message that is under way.
+Inflow::Taken Inflow::take_word(const InboxCell& cell, uint16_t from) {
   Header header;
   std::memcpy(&header, cell.payload, sizeof header);
-  if (header.kind > Kind::kInline) return take_other(header, from, first, last);
-  if (!has_spare()) return Taken::kNot;
-  const char* bytes = cell.payload + sizeof header;
-  if (header.kind == Kind::kShort) {
-    bytes = cell.payload + kShortHeaderBytes;
-    header.kind = Kind::kInline;
-    header.address = header.answer = 0;
+  reader_.pass();
+  if (header.kind == Kind::kFinish) {
+    auto* const send = reinterpret_cast<Request*>(header.answer);
+    outbox_->finished(*send, false);
+    finish(send, alone_);
+  } else if (header.kind == Kind::kGo) {
+    outbox_->grant(header, from);
+  } else {
+    take_piece(header, from);
   }
+  return Taken::kAwaited;
+}
+
+// The next cell of the inbox, by the kind of its message. The usual kinds come first, and their header is copied no
+// further than it is written, to where no function called from here sees it: then most of it stays in registers. A
+// message to be read by single copy goes to the list (take_in()).
+[[gnu::always_inline]] inline Inflow::Taken Inflow::take_cell(const InboxCell& cell, uint16_t from, Message** first,
+                                                              Message** last) {
+  Header header{};
+  std::memcpy(static_cast<void*>(&header), cell.payload, kShortHeaderBytes);
+  const char* bytes = cell.payload + kShortHeaderBytes;
+  if (header.kind != Kind::kShort) {
+    if (header.kind == Kind::kEager) return take_eager(cell, from, first, last);
+    if (header.kind == Kind::kLong) return take_long(cell, from, first, last);
+    if (header.kind != Kind::kInline) return take_word(cell, from);
+    std::memcpy(&header, cell.payload, sizeof header);
+    bytes = cell.payload + sizeof header;
+  }
+  header.kind = Kind::kInline;
+  if (!has_spare()) return Taken::kNot;
   const bool is_in_body = header.length > kInCellBytes;
   if (is_in_body && !has_room(header.length)) return Taken::kNot;
   if (is_in_body) bytes = reader_.inbox.body_at(reader_.head);
@@ -299,7 +300,7 @@ bool Inflow::take_far(uint16_t sender, const Header& header, const void* data) {
     unlock(draining_, 0);
     return false;
   }
-  Message* const message = name_spare(header, sender);
+  Message* const message = name_spare(&header, sender);
   MatchNode* met = nullptr;
   if (is_eager) {
     met = table_.arrive(&message->node, false);

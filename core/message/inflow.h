@@ -111,11 +111,12 @@ class Inflow {
   Taken take_cell(const InboxCell& cell, uint16_t from, Message** first, Message** last);
   Taken take_inline(const Header& header, const char* bytes, bool is_in_body, uint16_t from, Message** first,
                     Message** last);
-  Taken take_eager(const Header& header, uint16_t from, Message** first, Message** last);
-  Taken take_other(const Header& header, uint16_t from, Message** first, Message** last);
+  Taken take_eager(const InboxCell& cell, uint16_t from, Message** first, Message** last);
+  Taken take_long(const InboxCell& cell, uint16_t from, Message** first, Message** last);
+  Taken take_word(const InboxCell& cell, uint16_t from);
   bool has_spare();  // a message for the next one. False: no memory
-  Message* name_spare(const Header& header, uint16_t from);
-  bool take_in(Message* message, MatchNode* met, Message** first, Message** last);
+  Message* name_spare(const void* header, uint16_t from);
+  Taken take_in(Message* message, MatchNode* met, Message** first, Message** last);
   void left_unexpected();
   Claim pass_claimed();
   bool keep(Message* message);
