@@ -29,7 +29,10 @@ struct Rows {
   size_t longest() const { return bytes; }
   Stream sent(const Group& group) const { return {in, bytes, group.me, group.n}; }
 
-  static uint32_t sender(const Group& group, uint32_t t) { return (group.me + group.n - 1 - t) % group.n; }
+  static uint32_t sender(const Group& group, uint32_t t) {
+    const uint32_t i = group.me + group.n - 1 - t;
+    return i < group.n ? i : i - group.n;
+  }
   // The place in that sender's stream where our block begins.
   size_t place(uint32_t t) const { return t * bytes; }
   char* block(uint32_t i) const { return out + i * bytes; }
@@ -44,6 +47,7 @@ struct AlltoallInline : Machine {
   char* const room;
   const Rows job;
   uint32_t t = 0;
+  uint32_t line = 0, begin = 0;  // where our block begins in the t-th sender's stream: behind so many lines and bytes
 
   AlltoallInline(InlineRoom* rooms, const Rows& job) : room(rooms[0].bytes), job(job) {}
 
@@ -73,28 +77,32 @@ struct AlltoallInline : Machine {
     Group& group = how.group;
     const uint32_t i = Rows::sender(group, t);
     const InlineLine* const lines = group.slot(group.desks[i].up);
+    const InlineLine* at = lines + line;
     const uint64_t expected = group.flag_of(job.sent(group).length());
     uint64_t flag = 0;
     uint32_t polls = 0;
+    const auto ready = [&] {
+      flag = at->flag.load(std::memory_order_acquire);
+      if (flag == expected) return true;
+      if (!How::kStops && ++polls % kPollsHere != 0) return false;
+      flag = lines->flag.load(std::memory_order_acquire);
+      return group.is_here(flag) && flag != expected;
+    };
     char* to = job.block(i);
-    for (size_t at = job.place(t), end = at + job.bytes; at < end;) {
-      const InlineLine& line = lines[at / kLinePayload];
-      const auto ready = [&] {
-        flag = line.flag.load(std::memory_order_acquire);
-        if (flag == expected) return true;
-        if (!How::kStops && ++polls % kPollsHere != 0) return false;
-        flag = lines->flag.load(std::memory_order_acquire);
-        return group.is_here(flag) && flag != expected;
-      };
+    size_t skipped = begin, left = job.bytes;
+    for (;; ++at, skipped = 0) {
       if (!how.until(i, ready)) return false;
       if (flag != expected) [[unlikely]] {
         group.lengths_differ = true;
         return true;
       }
-      const size_t skipped = at % kLinePayload, length = std::min<size_t>(end - at, kLinePayload - skipped);
-      copy_inline(to, line.payload + skipped, length);
-      to += length, at += length;
+      const size_t length = std::min(left, kLinePayload - skipped);
+      copy_inline(to, at->payload + skipped, length);
+      to += length, left -= length, skipped += length;
+      if (left == 0) break;
     }
+    if (skipped == kLinePayload) ++at, skipped = 0;
+    line = static_cast<uint32_t>(at - lines), begin = static_cast<uint32_t>(skipped);
     return true;
   }
 };
