@@ -35,7 +35,7 @@ static inline const char *coll_smelt_alltoall_row_in(const coll_smelt_terms *ter
 static inline char *coll_smelt_alltoall_row_out(const coll_smelt_terms *terms, const coll_smelt_call *call) {
   return terms->packed ? terms->packed : (char *)call->receive + call->type->super.true_lb;
 }
-COLL_SMELT_RUNS(alltoall, coll_smelt_alltoall_row_in(terms, call), coll_smelt_alltoall_row_out(terms, call),
+COLL_SMELT_RUNS(alltoall, group, coll_smelt_alltoall_row_in(terms, call), coll_smelt_alltoall_row_out(terms, call),
                 coll_smelt_alltoall_bytes(call))
 static inline void coll_smelt_close_alltoall(coll_smelt_terms *terms, const coll_smelt_module *module,
                                              const coll_smelt_call *call, int error) {

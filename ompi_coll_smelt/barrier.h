@@ -12,15 +12,7 @@ static inline int coll_smelt_open_barrier(coll_smelt_terms *terms, const coll_sm
                                           const coll_smelt_call *call) {
   return (void)terms, (void)module, (void)call, OMPI_SUCCESS;
 }
-static inline int coll_smelt_run_barrier(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  (void)terms, (void)call;
-  return smelt_group_barrier(group);
-}
-static inline int coll_smelt_start_barrier(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                           smelt_request *request) {
-  (void)terms, (void)call;
-  return smelt_group_start_barrier(group, request);
-}
+COLL_SMELT_RUNS(barrier, group)
 static inline void coll_smelt_close_barrier(coll_smelt_terms *terms, const coll_smelt_module *module,
                                             const coll_smelt_call *call, int error) {
   (void)terms, (void)module, (void)call, (void)error;

@@ -66,16 +66,17 @@ typedef struct coll_smelt_form {
   coll_smelt_start_function *start;
   coll_smelt_close_function *close;
 } coll_smelt_form;
-/* A form's run and start: the group's function of that name, with arguments that are told in `terms` and `call`. */
+/* A form's run and start: the group's function of that name, with `group` and arguments that are told in `terms` and
+ * `call`. */
 #define COLL_SMELT_RUNS(name, ...)                                                                                    \
   static inline int coll_smelt_run_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) { \
     (void)terms, (void)call;                                                                                          \
-    return smelt_group_##name(group, __VA_ARGS__);                                                                    \
+    return smelt_group_##name(__VA_ARGS__);                                                                           \
   }                                                                                                                   \
   static inline int coll_smelt_start_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call, \
                                             smelt_request *request) {                                                 \
     (void)terms, (void)call;                                                                                          \
-    return smelt_group_start_##name(group, __VA_ARGS__, request);                                                     \
+    return smelt_group_start_##name(__VA_ARGS__, request);                                                            \
   }
 
 /* functions.c */

@@ -37,7 +37,7 @@ static inline void coll_smelt_close_reduction(coll_smelt_terms *terms) {
                                            const coll_smelt_call *call) {                                  \
     return (void)module, coll_smelt_open_reduction(terms, call, receives);                                 \
   }                                                                                                        \
-  COLL_SMELT_RUNS(name, &terms->in.data, &terms->out.data, (size_t)call->count, __VA_ARGS__)               \
+  COLL_SMELT_RUNS(name, group, &terms->in.data, &terms->out.data, (size_t)call->count, __VA_ARGS__)        \
   static inline void coll_smelt_close_##name(coll_smelt_terms *terms, const coll_smelt_module *module,     \
                                              const coll_smelt_call *call, int error) {                     \
     (void)module, (void)call, (void)error;                                                                 \

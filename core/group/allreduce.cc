@@ -17,7 +17,6 @@ namespace {
 
 struct AllreduceOfTwo : Machine {
   Reduction job;
-  static constexpr int kRooms = 1;
   char* const unpacked;
   uint64_t flag = 0;
   uint32_t polls = 0;

@@ -43,7 +43,6 @@ struct Rows {
 };
 
 struct AlltoallInline : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   const Rows job;
   uint32_t t = 0;
@@ -108,7 +107,6 @@ struct AlltoallInline : Machine {
 };
 
 struct AlltoallShelf : Machine {
-  static constexpr int kRooms = 1;
   const Rows job;
   const size_t total;
   Pieces pieces;
@@ -169,12 +167,6 @@ struct AlltoallWork : InOnePiece<SMELT_COLLECTIVE_ALLTOALL> {
 
 using AlltoallLong = LongMessage<AlltoallShelf, AlltoallWork>;
 
-template <typename Way>
-int alltoall(Way way, const Rows& job) {
-  if (job.sent(way.group).length() <= kInlineBytes) return way.template run<AlltoallInline>(job);
-  return way.template run<AlltoallLong>(way.group, job);
-}
-
 struct AlltoallCall : AnyCall {
   const void* in;
   void* out;
@@ -186,7 +178,9 @@ struct AlltoallCall : AnyCall {
   int alone() const { return copy_through(at(in), at(out), bytes); }
   template <typename Way>
   int run(Way way) const {
-    return alltoall(way, {static_cast<const char*>(in), static_cast<char*>(out), bytes});
+    const Rows job{static_cast<const char*>(in), static_cast<char*>(out), bytes};
+    if (operand_bytes(way.group) <= kInlineBytes) return way.template run<AlltoallInline>(job);
+    return way.template run<AlltoallLong>(way.group, job);
   }
 };
 

@@ -9,7 +9,6 @@ namespace smelt {
 namespace {
 
 struct BarrierOfTwo : Machine {
-  static constexpr int kRooms = 1;
   explicit BarrierOfTwo(InlineRoom*) {}
 
   template <typename How>
@@ -30,7 +29,6 @@ struct BarrierOfTwo : Machine {
 };
 
 struct BarrierAlongSteps : Machine {
-  static constexpr int kRooms = 1;
   uint32_t number = 0, i = 0;
 
   explicit BarrierAlongSteps(InlineRoom*) {}
@@ -59,18 +57,13 @@ struct BarrierAlongSteps : Machine {
   }
 };
 
-template <typename Way>
-int barrier(Way way) {
-  return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
-}
-
 struct BarrierCall : AnyCall {
   static constexpr bool kIsBarrier = true;
   static int check(const smelt_group* group) { return group ? 0 : -EINVAL; }
   static int alone() { return 0; }
   template <typename Way>
   static int run(Way way) {
-    return barrier(way);
+    return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
   }
 };
 

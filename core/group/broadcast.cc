@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kUnexpected = 1;  // an error of BroadcastInline's: the root sends something else
 
-[[gnu::noinline]] int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t root, bool counted);
+[[gnu::noinline]] int broadcast_any(Group& group, const Broadcasting& job, bool counted);
 
 // Is it known to all that so much goes over the shelves?
 bool goes_in_pieces(const Group& group, size_t bytes) {
@@ -35,37 +35,36 @@ bool goes_in_pieces(const Group& group, size_t bytes) {
 
 // This serves a participant that expects an inline message.
 struct BroadcastInline : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
-  const smelt_data& data;
-  size_t bytes;
-  uint32_t root;
+  const Broadcasting job;
   const void* from = nullptr;
 
+  // One by one: so they come, and stay, in registers.
   BroadcastInline(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root)
-      : room(rooms[0].bytes), data(data), bytes(bytes), root(root) {}
+      : room(rooms[0].bytes), job{data, bytes, root} {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how) {
     Group& group = how.group;
-    const Route& route = group.route(root);
+    const Route& route = group.route(job.root);
     switch (resume_at(how)) {
       case 0:
         ++group.episode;
-        if (group.me == root) {
-          from = packed_view(data, 0, bytes, room);
-          SMELT_AWAIT(group.put_lines(how, route, from, bytes, bytes));
+        if (group.me == job.root) {
+          from = packed_view(job.data, 0, job.bytes, room);
+          SMELT_AWAIT(group.put_lines(how, route, from, job.bytes, job.bytes));
         } else {
-          SMELT_AWAIT((from = group.get_any(how, route.parent, route.line, bytes, data.base ? data.base : room,
-                                            [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
+          SMELT_AWAIT(
+              (from = group.get_any(how, route.parent, route.line, job.bytes, job.data.base ? job.data.base : room,
+                                    [&] { return group.broadcast_in_pieces(route.parent) != 0; })) != nullptr);
           if (from == kOtherLength) [[unlikely]] {
-            error = How::kStops ? kUnexpected : broadcast_any(group, data, bytes, root, true);
+            error = How::kStops ? kUnexpected : broadcast_any(group, {job.data, job.bytes, job.root}, true);
             return true;
           }
           if (route.forwards) {
-            SMELT_AWAIT(group.put(how, group.desk().down, from, bytes));
+            SMELT_AWAIT(group.put(how, group.desk().down, from, job.bytes));
           }
-          if (from != data.base) unpack(data, 0, bytes, from);
+          if (from != job.data.base) unpack(job.data, 0, job.bytes, from);
           // If there are two participants, the one that hears the other knows that it has finished everything before.
           if (group.n == 2) group.settled = group.episode - 1;
         }
@@ -76,27 +75,25 @@ struct BroadcastInline : Machine {
 };
 
 struct BroadcastShelf : Machine {
-  const smelt_data& data;
-  const size_t bytes;  // our own
-  const uint32_t root;
+  const Broadcasting job;
   uint64_t k = 0, piece = 0;
   size_t offset = 0, length = 0;
 
-  BroadcastShelf(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {}
+  explicit BroadcastShelf(const Broadcasting& job) : job(job) {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how, size_t sent) {
     Group& group = how.group;
-    const Route& route = group.route(root);
+    const Route& route = group.route(job.root);
     const Pieces pieces(sent, 1, group.piece_bytes);
     switch (resume_at(how)) {
       case 0:
         for (; k < pieces.count; ++k) {
           piece = group.pieces++;
           offset = k * pieces.elements, length = pieces.in(k, sent);
-          if (group.me == root) {
+          if (group.me == job.root) {
             SMELT_AWAIT(group.piece_free(how, piece));
-            pack<copy_piece>(data, offset, length, group.down_piece(group.me, piece));
+            pack<copy_piece>(job.data, offset, length, group.down_piece(group.me, piece));
             group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
           } else {
             SMELT_AWAIT(group.filled(how, route.parent, &Desk::filled_down, piece));
@@ -105,8 +102,9 @@ struct BroadcastShelf : Machine {
               copy_piece(group.down_piece(group.me, piece), group.down_piece(route.parent, piece), length);
               group.fill(&Desk::filled_down, piece, group.broadcast_of(sent));
             }
-            if (offset < bytes)
-              unpack<copy_piece>(data, offset, std::min(length, bytes - offset), group.down_piece(route.parent, piece));
+            if (offset < job.bytes)
+              unpack<copy_piece>(job.data, offset, std::min(length, job.bytes - offset),
+                                 group.down_piece(route.parent, piece));
           }
           group.consume(piece);
         }
@@ -118,24 +116,20 @@ struct BroadcastShelf : Machine {
 // This serves participants that expect pieces at once, and their root. Blocking calls only: a started broadcast takes
 // BroadcastAny.
 struct BroadcastPieces : Machine {
-  static constexpr int kRooms = 1;
-  const smelt_data& data;
-  const size_t bytes;
-  const uint32_t root;
+  const Broadcasting job;
   BroadcastShelf shelf;
 
-  BroadcastPieces(InlineRoom*, const smelt_data& data, size_t bytes, uint32_t root)
-      : data(data), bytes(bytes), root(root), shelf(data, bytes, root) {}
+  BroadcastPieces(InlineRoom*, const Broadcasting& job) : job(job), shelf(job) {}
 
   [[gnu::always_inline]] bool step(Waiting how) {
     Group& group = how.group;
     ++group.episode;
-    if (group.me != root && !is_expected(how, group.route(root).parent)) [[unlikely]] {
-      error = group.broken ? 0 : broadcast_any(group, data, bytes, root, true);
+    if (group.me != job.root && !is_expected(how, group.route(job.root).parent)) [[unlikely]] {
+      error = group.broken ? 0 : broadcast_any(group, job, true);
       return !group.broken;
     }
-    if (!shelf.step(how, bytes)) return false;
-    count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, bytes);
+    if (!shelf.step(how, job.bytes)) return false;
+    count_as_chosen(group, SMELT_COLLECTIVE_BROADCAST, job.bytes);
     group.finish();
     return true;
   }
@@ -148,20 +142,17 @@ struct BroadcastPieces : Machine {
     return how.until(parent,
                      [&] {
                        return in_pieces() ||
-                              (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.route(root).line)));
+                              (++polls % kPollsHere == 0 && group.is_here(*group.slot(group.route(job.root).line)));
                      }) &&
-           in_pieces() && group.message_of(parent, &Desk::filled_down, group.pieces) == group.broadcast_of(bytes);
+           in_pieces() && group.message_of(parent, &Desk::filled_down, group.pieces) == group.broadcast_of(job.bytes);
   }
 };
 
 // Any broadcast: for the root of a long one, and for a participant that does not expect an inline one, or got something
 // else.
 struct BroadcastAny : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
-  const smelt_data& data;
-  const size_t bytes;  // our own: that the root sends, or that we take
-  const uint32_t root;
+  const Broadcasting job;
   const bool counted;         // this episode has begun for us
   uint64_t inline_bytes = 0;  // of the inline message that came; 0: another kind
   bool in_pieces = false;     // it comes so at once
@@ -169,30 +160,27 @@ struct BroadcastAny : Machine {
   const void* from = nullptr;
   BeginLong begin;
   BroadcastShelf shelf;
-  BroadcastSingle single;
+  Single<BroadcastWork> single;
 
-  BroadcastAny(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root, bool counted)
-      : room(rooms[0].bytes),
-        data(data),
-        bytes(bytes),
-        root(root),
-        counted(counted),
-        shelf(data, bytes, root),
-        single(data, bytes, root) {}
+  BroadcastAny(InlineRoom* rooms, const Broadcasting& job, bool counted)
+      : room(rooms[0].bytes), job(job), counted(counted), shelf(job) {
+    single.notices.known = job.root;
+  }
 
   template <typename How>
   bool step(How how) {
     Group& group = how.group;
-    const Route& route = group.route(root);
+    const Route& route = group.route(job.root);
     switch (resume_at(how)) {
       case 0:
         if (!counted) ++group.episode;
-        if (group.me == root) {
-          heading = {bytes, address(data)};
-          in_pieces = goes_in_pieces(group, bytes);
+        if (group.me == job.root) {
+          heading = {job.bytes, address(job.data)};
+          in_pieces = goes_in_pieces(group, job.bytes);
         } else {
-          if (!counted && group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_BROADCAST, bytes)) {
-            SMELT_AWAIT(single.tell(how));
+          if (!counted && group.single_copy() && is_for_single_copy(group, SMELT_COLLECTIVE_BROADCAST, job.bytes)) {
+            single.notices.all[group.me] = BroadcastWork::notice(group, job);
+            SMELT_AWAIT(single.notices.tell(how));
           }
           SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route); }));
           // If there are two participants, the one that hears the other knows that it has finished everything before.
@@ -203,13 +191,13 @@ struct BroadcastAny : Machine {
           if (route.forwards) {
             SMELT_AWAIT(group.put(how, group.desk().down, from, inline_bytes));
           }
-          unpack(data, 0, std::min<size_t>(inline_bytes, bytes), from);
+          unpack(job.data, 0, std::min<size_t>(inline_bytes, job.bytes), from);
         } else {
           if (!in_pieces) {
-            if (group.me == root || route.forwards) {
+            if (group.me == job.root || route.forwards) {
               SMELT_AWAIT(group.put_lines(how, route, &heading, sizeof heading, kHeadsLong));
             }
-            SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, heading.bytes, single, heading));
+            SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_BROADCAST, heading.bytes, single, job, heading));
             error = begin.error;
           }
           if (!begin.done) {
@@ -219,7 +207,7 @@ struct BroadcastAny : Machine {
           }
         }
         group.finish();
-        if (!error && heading.bytes > bytes) error = -EMSGSIZE;
+        if (!error && heading.bytes > job.bytes) error = -EMSGSIZE;
     }
     return true;
   }
@@ -245,12 +233,11 @@ struct BroadcastAny : Machine {
 
 // A started one, which cannot say beforehand what it will have to be.
 struct BroadcastStarted : Machine {
-  static constexpr int kRooms = 1;
   BroadcastInline expected;
   BroadcastAny any;
 
-  BroadcastStarted(InlineRoom* rooms, const smelt_data& data, size_t bytes, uint32_t root)
-      : expected(rooms, data, bytes, root), any(rooms, data, bytes, root, true) {}
+  BroadcastStarted(InlineRoom* rooms, const Broadcasting& job)
+      : expected(rooms, job.data, job.bytes, job.root), any(rooms, job, true) {}
 
   template <typename How>
   bool step(How how) {
@@ -267,13 +254,13 @@ struct BroadcastStarted : Machine {
 };
 
 // Apart, so that the short ones pay for no register that only these need.
-int broadcast_any(Group& group, const smelt_data& data, size_t bytes, uint32_t root, bool counted) {
-  return run_to_end<BroadcastAny>(group, data, bytes, root, counted);
+int broadcast_any(Group& group, const Broadcasting& job, bool counted) {
+  return run_to_end<BroadcastAny>(group, job, counted);
 }
 
-[[gnu::noinline]] int broadcast_long(Running way, const smelt_data& data, size_t bytes, uint32_t root) {
-  if (goes_in_pieces(way.group, bytes)) return way.run<BroadcastPieces>(data, bytes, root);
-  return broadcast_any(way.group, data, bytes, root, false);
+[[gnu::noinline]] int broadcast_long(Running way, const Broadcasting& job) {
+  if (goes_in_pieces(way.group, job.bytes)) return way.run<BroadcastPieces>(job);
+  return broadcast_any(way.group, job, false);
 }
 
 struct BroadcastCall : AnyCall {
@@ -285,13 +272,12 @@ struct BroadcastCall : AnyCall {
   bool is_nothing(const Group& group) const { return group.n == 1 || bytes == 0; }
   static int alone() { return 0; }
   int run(Running way) const {
-    if (bytes > kInlineBytes) return broadcast_long(way, *data, bytes, root);
+    if (bytes > kInlineBytes) return broadcast_long(way, {*data, bytes, root});
     return way.run<BroadcastInline>(*data, bytes, root);
   }
   int run(Starting way) const {
-    const smelt_data& copy = way.in(*data);
-    if (bytes > kInlineBytes) return way.run<BroadcastAny>(copy, bytes, root, false);
-    return way.run<BroadcastStarted>(copy, bytes, root);
+    const Broadcasting job{way.in(*data), bytes, root};
+    return bytes > kInlineBytes ? way.run<BroadcastAny>(job, false) : way.run<BroadcastStarted>(job);
   }
 };
 

@@ -36,8 +36,16 @@
 
 namespace smelt {
 
-// The state that every machine has.
+// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
+// follow each other after 280 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
+// address it tells others: so the compiler may keep all the rest of it in registers.
+struct alignas(64) InlineRoom {
+  char bytes[kInlineBytes];
+};
+
+// All that every machine has.
 struct Machine {
+  static constexpr int kRooms = 1;
   int at = 0;  // where step() goes on
   int error = 0;
 
@@ -45,13 +53,6 @@ struct Machine {
   int resume_at(const How&) const {
     return How::kStops ? at : 0;
   }
-};
-
-// One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
-// follow each other after 280 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
-// address it tells others: so the compiler may keep all the rest of it in registers.
-struct alignas(64) InlineRoom {
-  char bytes[kInlineBytes];
 };
 
 // Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it

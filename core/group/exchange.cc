@@ -80,7 +80,6 @@ struct Notes {
 static_assert(sizeof(uint64_t) + sizeof(Incoming) == exchange_bytes(1));
 
 struct ExchangeAny : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   const Lists job;
   StreamHeading mine{};

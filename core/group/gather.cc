@@ -16,12 +16,6 @@ namespace {
 using Gathering = Rooted<EqualRow>;
 using GatherLong = LongMessage<CollectShelf<Gathering>, CopyRooted<Towards::kRoot>>;
 
-template <typename Way>
-int gather(Way way, const Gathering& job) {
-  if (job.bytes <= kInlineBytes) return way.template run<CollectInline<Gathering>>(job);
-  return way.template run<GatherLong>(way.group, job);
-}
-
 struct GatherCall : AnyCall {
   const smelt_data* in;
   void* out;
@@ -36,7 +30,9 @@ struct GatherCall : AnyCall {
   int alone() const { return copy_through(*in, at(out), bytes); }
   template <typename Way>
   int run(Way way) const {
-    return gather(way, {way.in(*in), bytes, {static_cast<char*>(out), bytes}, root});
+    const Gathering job{way.in(*in), bytes, {static_cast<char*>(out), bytes}, root};
+    if (bytes <= kInlineBytes) return way.template run<CollectInline<Gathering>>(job);
+    return way.template run<GatherLong>(way.group, job);
   }
 };
 

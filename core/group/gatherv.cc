@@ -44,7 +44,6 @@ struct Gathering : Rooted<VariousRow> {
 };
 
 struct GathervAny : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   CollectShelf<Gathering> shelf;
   bool reads = false;  // the root does; then each gatherv has one piece

@@ -32,7 +32,6 @@ const ReduceRoute* tree_of(Group& group, const Reduction& job) {
 // The data go through the shelves.
 template <typename Method>
 struct Shelved : Machine {
-  static constexpr int kRooms = 1;
   Reduction job;
   Method method;
 
@@ -45,7 +44,6 @@ struct Shelved : Machine {
 
 // A long one that single copy does not serve.
 struct ReduceShelf : Machine {
-  static constexpr int kRooms = 1;
   Reduction job;
   ReduceSliced sliced;
   ReduceTree along_tree;
@@ -82,14 +80,6 @@ int run_long(Way way, const Reduction& job) {
   return way.template run<LongMessage<ReduceShelf, ReduceWork>>(way.group, job);
 }
 
-template <typename Way>
-int reduce(Way way, const Reduction& job) {
-  if (job.bytes() > kInlineBytes) return reduce_long(way, job);
-  if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline, false>>(job);
-  if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks, false>>(job);
-  return way.template run<ReduceShort<ReduceInline, false>>(job);
-}
-
 constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names
 
 struct ReduceCall : FoldForAll {
@@ -101,7 +91,11 @@ struct ReduceCall : FoldForAll {
   template <typename Way>
   int run(Way way) const {
     const smelt_data& result = way.out(way.group.me == root ? *out : kNowhere);
-    return reduce(way, {way.in(*in), result, elements, way.by(*fold), root});
+    const Reduction job{way.in(*in), result, elements, way.by(*fold), root};
+    if (job.bytes() > kInlineBytes) return reduce_long(way, job);
+    if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline, false>>(job);
+    if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks, false>>(job);
+    return way.template run<ReduceShort<ReduceInline, false>>(job);
   }
 };
 

@@ -235,13 +235,6 @@ struct ReduceScatterWork : InOnePiece<SMELT_COLLECTIVE_REDUCE_SCATTER> {
 
 using ReduceScatterLong = LongMessage<ReduceScatterShelf, ReduceScatterWork>;
 
-template <typename Way>
-int reduce_scatter(Way way, const Scattering& job) {
-  if (job.bytes() <= kInlineBytes) return way.template run<ReduceScatterInline>(way.group, job);
-  if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-  return way.template run<ReduceScatterLong>(way.group, job);
-}
-
 struct ReduceScatterCall : AnyCall {
   const void* in;
   void* out;
@@ -259,8 +252,10 @@ struct ReduceScatterCall : AnyCall {
   template <typename Way>
   int run(Way way) const {
     const size_t elements = blocks.before(way.group.n);
-    return reduce_scatter(way,
-                          {static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, way.by(*fold)});
+    const Scattering job{static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, way.by(*fold)};
+    if (job.bytes() <= kInlineBytes) return way.template run<ReduceScatterInline>(way.group, job);
+    if (fold->element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
+    return way.template run<ReduceScatterLong>(way.group, job);
   }
 };
 

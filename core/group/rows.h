@@ -141,7 +141,6 @@ struct ToAll {
 
 template <typename Job>
 struct CollectInline : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   const Job job;
   const void* own = nullptr;

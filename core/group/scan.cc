@@ -200,20 +200,16 @@ struct ScanShelf : Machine {
   }
 };
 
-template <typename Way>
-int scan(Way way, const Scanning& job) {
-  if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
-  if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-  return way.template run<LongMessage<ScanShelf, ScanWork>>(way.group, job);
-}
-
 struct ScanCall : FoldForAll {
   Prefix prefix;
 
   int alone() const { return prefix == Prefix::kInclusive ? FoldForAll::alone() : 0; }
   template <typename Way>
   int run(Way way) const {
-    return scan(way, {way.in(*in), way.out(*out), elements, way.by(*fold), prefix});
+    const Scanning job{way.in(*in), way.out(*out), elements, way.by(*fold), prefix};
+    if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
+    if (fold->element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
+    return way.template run<LongMessage<ScanShelf, ScanWork>>(way.group, job);
   }
 };
 

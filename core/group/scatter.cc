@@ -20,7 +20,6 @@ using Scattering = Rooted<EqualRow>;
 Stream stream_of(const Group& group, const Scattering& job) { return {job.row.base, job.bytes, job.root, group.n}; }
 
 struct ScatterInline : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   const Scattering job;
   const void* from = nullptr;

@@ -110,7 +110,6 @@ struct ScattervRead : Machine {
 };
 
 struct ScattervAny : Machine {
-  static constexpr int kRooms = 1;
   char* const room;
   RowHeading heading{};
   bool is_long = false;

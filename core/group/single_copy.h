@@ -190,26 +190,25 @@ inline void note(bool done, int* error) {
   if (!done) *error = -EIO;
 }
 
-// The frame of the methods that everybody knows beforehand to be tried: everybody tells where its memory is, does its
-// share of the copying, and waits for the others, because nobody may go on before all have read and written what they
-// had to. A Work says for which collective, what is told and what is done. `served`: false means "take the shelves".
-// error: the kernel has refused after all.
+// The frame of all methods: everybody tells where its memory is, does its share of the copying, and waits for the
+// others, because nobody may go on before all have read and written what they had to. A Work says for which collective,
+// what is told and what is done. `served`: false means "take the shelves". error: the kernel has refused after all.
 template <typename Work>
 struct Single : Machine {
   using Job = typename Work::Job;
   bool served = false;
   ExchangeNotices notices;
 
-  template <typename How>
-  bool step(How how, const Job& job) {
+  template <typename How, typename... Heard>
+  bool step(How how, const Job& job, const Heard&... heard) {
     Group& group = how.group;
     switch (resume_at(how)) {
       case 0:
-        ++group.episode;
         notices.all[group.me] = Work::notice(group, job);
+        Work::begin(group, job, &notices, heard...);
         SMELT_AWAIT(notices.step(how));
         served = true;
-        if (!notices.are_as_long(group)) return true;
+        if (Work::kAlike && !notices.are_as_long(group)) return true;
         for (uint32_t i = 0; i < group.n; ++i) served &= Work::may_copy(notices.all[i], job, i);
         if (!served) return true;
         Work::copy(group, job, notices.all, &error);
@@ -219,9 +218,15 @@ struct Single : Machine {
     return true;
   }
 };
-// The usual answers of a Work: the longest message decides, and everybody must have its data in one piece.
+// The usual answers of a Work: everybody knows beforehand that this method is to be tried, the longest message decides,
+// all operands are of one length, and everybody must have its data in one piece.
 template <smelt_collective kWhich>
 struct InOnePiece {
+  static constexpr bool kAlike = true;
+  template <typename Job>
+  static void begin(Group& group, const Job&, ExchangeNotices*) {
+    ++group.episode;
+  }
   template <typename Job>
   static smelt_collective which(const Job&) {
     return kWhich;
@@ -239,7 +244,6 @@ struct InOnePiece {
 // A long message of which everybody knows that it is one: by single copy, or else through the shelves.
 template <typename Shelf, typename Work>
 struct LongMessage : Machine {
-  static constexpr int kRooms = 1;
   const typename Work::Job job;
   BeginLong begin;
   Shelf shelf;
@@ -262,59 +266,31 @@ struct LongMessage : Machine {
   }
 };
 
-// `served`: false means "take the shelves". error: the kernel refused after all. The others' notices say how much they
-// take.
-struct BroadcastSingle : Machine {
+// A broadcast, as its caller put it.
+struct Broadcasting {
   const smelt_data& data;
-  const size_t bytes;  // our own: that the root sends, or that we take
-  const uint32_t root;
-  bool served = false;
-  ExchangeNotices notices;
+  size_t bytes;  // our own: that the root sends, or that we take
+  uint32_t root;
+};
 
-  BroadcastSingle(const smelt_data& data, size_t bytes, uint32_t root) : data(data), bytes(bytes), root(root) {
-    notices.known = root;
+// The root's heading is its notice, and begins the episode; the others' notices say how much they take. A participant
+// that expects this method tells its own before it is known to serve: then nobody has to wait for that afterwards.
+struct BroadcastWork : InOnePiece<SMELT_COLLECTIVE_BROADCAST> {
+  using Job = Broadcasting;
+  static constexpr bool kAlike = false;
+  static Notice notice(const Group&, const Broadcasting& job) { return {address(job.data), 0, job.bytes}; }
+  static void begin(Group&, const Broadcasting& job, ExchangeNotices* notices, const Heading& heading) {
+    notices->all[job.root] = {heading.address, 0, heading.bytes};
   }
-
-  // For a participant that expects this method, before it is known to serve: then nobody has to wait for our notice
-  // afterwards.
-  template <typename How>
-  bool tell(How how) {
-    notices.all[how.group.me] = {address(data), 0, bytes};
-    return notices.tell(how);
-  }
-
-  template <typename How>
-  bool step(How how, const Heading& heading) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        notices.all[group.me] = {address(data), 0, bytes};
-        notices.all[root] = {heading.address, 0, heading.bytes};
-        SMELT_AWAIT(notices.step(how));
-        served = true;
-        for (uint32_t i = 0; i < group.n; ++i) served &= notices.all[i].in != 0;
-        if (!served) return true;
-        copy(group, heading.bytes);
-        // Nobody may go on before all have read and written what they had to.
-        group.finish_now();
-        SMELT_AWAIT(group.all_finished(how, group.episode));
-    }
-    return true;
-  }
-
- private:
-  void copy(Group& group, size_t sent) {
+  static void copy(Group& group, const Broadcasting& job, const Notice* all, int* error) {
+    const size_t sent = all[job.root].bytes, end = std::min(sent, job.bytes);
     const size_t written = slice(sent, 1, group.n);  // by the root, to each
-    const size_t end = std::min<size_t>(sent, bytes);
-    if (group.me != root && end > written)
-      note(read_from(group.introduction(root), static_cast<char*>(data.base) + written, notices.all[root].in + written,
-                     end - written),
-           &error);
-    for (uint32_t i = 0; i < group.n && group.me == root; ++i)
-      if (i != root)
-        note(write_to(group.introduction(i), data.base, notices.all[i].in,
-                      std::min<size_t>(written, notices.all[i].bytes)),
-             &error);
+    char* const data = static_cast<char*>(job.data.base);
+    if (group.me != job.root && end > written)
+      note(read_from(group.introduction(job.root), data + written, all[job.root].in + written, end - written), error);
+    for (uint32_t i = 0; i < group.n && group.me == job.root; ++i)
+      if (i != job.root)
+        note(write_to(group.introduction(i), data, all[i].in, std::min<size_t>(written, all[i].bytes)), error);
   }
 };
 
