@@ -74,7 +74,7 @@ void barrier_table(const Group& group, Table* table) {
   if (plan.barrier_predicted > 0)
     table->add(UINT64_MAX, "%s, predicted %.0f ns", plan.barrier_pattern, plan.barrier_predicted);
   else
-    table->add(UINT64_MAX, "%s%s", plan.barrier_pattern, plan.crowded ? ", yielding" : "");
+    table->add(UINT64_MAX, "%s%s", plan.barrier_pattern, group.crowded ? ", yielding" : "");
 }
 
 }  // namespace smelt

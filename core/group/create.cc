@@ -48,10 +48,8 @@ void introduce(Group& group) {
   mine->process = os::process_id();
   group.probe = group.front->probe + group.me;
   mine->probe_address = reinterpret_cast<uint64_t>(&group.probe);
-  uint32_t cpus[kMaxParticipants];
-  const uint32_t count = std::min(os::allowed_cpu_list(cpus, kMaxParticipants), kMaxParticipants);
-  for (uint32_t i = 0; i < count; ++i)
-    if (cpus[i] < kMaxParticipants) mine->cpus[cpus[i] / 64] |= uint64_t{1} << cpus[i] % 64;
+  mine->thread = os::thread_id();
+  (void)cpus_of(0, &mine->cpus);
 }
 
 constexpr size_t arena_bytes(uint32_t n) {
@@ -225,6 +223,7 @@ int complete_group(smelt_group* group, int error) {
   } else {
     if (!error) error = plan(*group, group->arena);
     group->choose_sync(group->sync);
+    group->wait_as(group->plan.crowded);
     group->piece_bytes = group->plan.limits.piece;
     // The others may still be reading the introductions, or, where the host failed, writing theirs.
     if (error) release_block(&group->block);

@@ -51,9 +51,9 @@ int smelt_group_summary(const smelt_group* group, char* line, size_t room) {
   if (plan.profile) conditions_text(plan.profile->header.conditions, conditions, sizeof conditions);
   std::snprintf(costs, sizeof costs, "%s%s%s", plan.profile ? sources[static_cast<int>(plan.profile->source)] : "none",
                 conditions[0] ? ", measured " : "", conditions);
-  if (plan.crowded)
+  if (group->crowded)
     return std::snprintf(line, room, "%u participants, crowded (%s): waits yield; costs from %s", group->n,
-                         plan.crowded_why, costs);
+                         plan.crowded ? plan.crowded_why : "bindings overlap", costs);
   char cpus[96] = "";
   size_t used = 0;
   for (uint32_t i = 0; plan.cpus && i < group->n && used + 8 < sizeof cpus; ++i)

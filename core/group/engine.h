@@ -61,15 +61,13 @@ template <typename Ready>
 [[gnu::always_inline]] inline bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
   if (ready()) [[likely]]
     return true;
-  if (!group.plan.crowded) {
-    for (int i = 0; i < group.plan.burst; ++i) {
-      cpu_pause();
-      if (ready()) return true;
-    }
+  for (int i = 0; i < group.burst_polls; ++i) {
+    cpu_pause();
+    if (ready()) return true;
   }
   for (uint32_t turn = 0;; ++turn) {
     group.idle(peer, turn);
-    for (int i = 0; i < group.plan.turn; ++i) {
+    for (int i = 0; i < group.turn_polls; ++i) {
       if (ready()) return true;
       cpu_pause();
     }

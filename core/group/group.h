@@ -11,6 +11,7 @@
 #include "group/plan.h"
 #include "group/trials.h"
 #include "group/watch.h"
+#include "policy/wait.h"
 #include "transport/ring.h"
 
 namespace smelt {
@@ -72,10 +73,19 @@ struct Group : Rings {
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
   Arena children{nullptr, 0};            // of those, with room for all of them
 
-  // 7. Which method has the long calls of two, where nobody measured.
+  // 7. How it waits: as a crowd, or because each has a CPU. Each participant by what it knows itself (wait.cc).
+  bool crowded = false;
+  int burst_polls = 0;  // before a waiter looks up from its line
+  int turn_polls = 0;   // between two turns of waiting
+  Recount recount;
+  int64_t known_until = 0;  // os::now_ns()
+  void wait_as(bool crowd);
+  [[gnu::noinline, gnu::cold]] void recount_cpus();
+
+  // 8. Which method has the long calls of two, where nobody measured.
   MethodTrials trials;
 
-  // 8. A pool finds its groups by these (pool.h).
+  // 9. A pool finds its groups by these (pool.h).
   struct Pool* pool = nullptr;
   BlockTicket ticket;
   uint16_t* members = nullptr;                     // [n]

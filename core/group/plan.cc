@@ -10,6 +10,7 @@
 #include "base/fingerprint.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/os/os.h"
 #include "group/group.h"
 #include "group/machine.h"
 #include "group/planning.h"
@@ -24,24 +25,21 @@
 namespace smelt {
 namespace {
 
-bool may_run_on(const Introduction& who, uint32_t cpu) {
-  return cpu < kMaxParticipants && (who.cpus[cpu / 64] >> cpu % 64 & 1);
-}
-
 // A CPU of its own for every participant, within its mask: bipartite matching by augmenting paths (Kuhn, 1955). The
 // i-th participant tries its CPUs in ascending order, so unbound ones get the first n, as an operating system would.
 class Placement {
  public:
-  Placement(const Group& group, const Profile& machine, Arena& arena) : group_(group), machine_(machine) {
+  // allowed[i]: the i-th participant's. nullptr: no memory, and nobody is placed.
+  Placement(const CpuSet* allowed, const Profile& machine, Arena& arena) : allowed_(allowed), machine_(machine) {
     owner_ = arena.make<uint16_t>(machine.header.cpus);
     tried_ = arena.make<bool>(machine.header.cpus);
     for (uint32_t c = 0; owner_ && c < machine.header.cpus; ++c) owner_[c] = kNobody;
   }
 
   // cpus[i]: the kernel's number. False when there are not enough.
-  bool find(uint32_t* cpus) {
-    if (!owner_ || !tried_) return false;
-    for (uint32_t i = 0; i < group_.n; ++i) {
+  bool find(uint32_t n, uint32_t* cpus) {
+    if (!allowed_ || !owner_ || !tried_) return false;
+    for (uint32_t i = 0; i < n; ++i) {
       std::memset(tried_, 0, machine_.header.cpus * sizeof *tried_);
       if (!place(static_cast<uint16_t>(i), 0)) return false;
     }
@@ -53,15 +51,15 @@ class Placement {
  private:
   bool place(uint16_t i, int depth) {
     constexpr int kDeepest = 64;  // of recursion, on somebody else's stack; only wildly overlapping masks come near
-    const Introduction& who = group_.introduction(i);
+    const CpuSet& its = allowed_[i];
     for (uint32_t c = 0; c < machine_.header.cpus; ++c) {
-      if (owner_[c] != kNobody || !may_run_on(who, machine_.os_cpu[c])) continue;
+      if (owner_[c] != kNobody || !its.has(machine_.os_cpu[c])) continue;
       owner_[c] = i;
       return true;
     }
     if (depth == kDeepest) return false;
     for (uint32_t c = 0; c < machine_.header.cpus; ++c) {
-      if (tried_[c] || !may_run_on(who, machine_.os_cpu[c])) continue;
+      if (tried_[c] || !its.has(machine_.os_cpu[c])) continue;
       tried_[c] = true;
       if (!place(owner_[c], depth + 1)) continue;
       owner_[c] = i;
@@ -70,11 +68,20 @@ class Placement {
     return false;
   }
 
-  const Group& group_;
+  const CpuSet* allowed_;
   const Profile& machine_;
   uint16_t* owner_ = nullptr;  // [cpus] who has it
   bool* tried_ = nullptr;      // [cpus] seen in the search for the present participant
 };
+
+// The CPUs that each participant said it may run on, or, `now`, may run on now, if its thread is still there. nullptr:
+// no memory.
+CpuSet* allowed_cpus(const Group& group, bool now, Arena& arena) {
+  auto* const sets = arena.make<CpuSet>(group.n);
+  for (uint32_t i = 0; sets && i < group.n; ++i)
+    if (!now || cpus_of(group.introduction(i).thread, &sets[i]) != 0) sets[i] = group.introduction(i).cpus;
+  return sets;
+}
 
 // Are there fewer CPUs than processes? What any participant knows counts for all.
 void find_crowd(const Group& group, uint32_t machine_cpus, bool placed, GroupPlan* out) {
@@ -95,6 +102,7 @@ void find_crowd(const Group& group, uint32_t machine_cpus, bool placed, GroupPla
   else if (told)
     std::snprintf(out->crowded_why, sizeof out->crowded_why, "the launcher says so");
   out->crowded = out->crowded_why[0] != '\0';
+  out->by_bindings = out->profile && processes <= cpus && !told && options().cpus == 0;
 }
 
 // Where the participants are expected to run, as indices into the profile, and the costs among them; in a crowd, where
@@ -279,16 +287,14 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   auto* cpus = arena.make<uint32_t>(group.n);
   if (!cpus) return -ENOMEM;
   made.profile = common_profile(group);
-  const bool placed = !made.profile || Placement(group, *made.profile, scratch).find(cpus);
+  const bool placed =
+      !made.profile || Placement(allowed_cpus(group, false, scratch), *made.profile, scratch).find(group.n, cpus);
   find_crowd(group, made.profile ? made.profile->header.cpus : group.n, placed, &made);
   if (made.profile && !made.crowded) made.cpus = cpus;
   made.star = made.crowded && best;
   if (group.n > 2 && !made.star) made.free_folds = SMELT_FOLD_ANY_ORDER | (tree_for_all() ? SMELT_FOLD_COMMUTES : 0);
   for (const bool strict : {false, true})
     made.limits_of[strict] = group_limits(made.profile, group.n, made.crowded, machine_may_be_moved(), strict);
-  made.burst = static_cast<int>(find_threshold(ThresholdId::kBurst, made.profile).value);
-  made.turn =
-      static_cast<int>(find_threshold(made.crowded ? ThresholdId::kCrowdTurn : ThresholdId::kTurn, made.profile).value);
   if (group.n == 2 && best) {  // there is nothing to choose between
     made.pair = true;
     std::snprintf(made.barrier_pattern, sizeof made.barrier_pattern, "pair");
@@ -301,6 +307,21 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out) {
   }
   *out = made;
   return 0;
+}
+
+int cpus_of(int32_t thread, CpuSet* cpus) {
+  os::CpuMask mask;
+  if (const int error = os::cpus_of_thread(thread, &mask)) return error;
+  static_assert(sizeof mask >= sizeof *cpus);
+  std::memcpy(cpus, &mask, sizeof *cpus);
+  return 0;
+}
+
+bool has_cpus_now(const Group& group) {
+  uint32_t cpus[kMaxParticipants];
+  const PlanningRoom room_to_plan;
+  Arena scratch = room_to_plan.arena();
+  return Placement(allowed_cpus(group, true, scratch), *group.plan.profile, scratch).find(group.n, cpus);
 }
 
 namespace {

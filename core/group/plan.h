@@ -43,9 +43,8 @@ struct BarrierStep {
 struct GroupPlan {
   bool crowded = false;
   char crowded_why[48] = "";
-  int burst = 0;      // polls before a waiter looks up from its line
-  int turn = 0;       // polls between two turns of waiting (wait.cc)
-  bool pair = false;  // the barrier of two: one line
+  bool by_bindings = false;  // it is crowded, or not, by the CPUs that the participants may run on, and may change
+  bool pair = false;         // the barrier of two: one line
   const BarrierStep* steps = nullptr;
   uint32_t step_count = 0;
   char barrier_pattern[40] = "";
@@ -63,6 +62,11 @@ struct Group;
 // Everything by the introductions: crowd or not, CPUs, barrier program (over the group's desks), limits. The arena is
 // the group's. 0 or -ENOMEM.
 int plan_group(const Group& group, Arena& arena, GroupPlan* out);
+
+// The CPUs that a thread may run on now; 0: the calling one. 0 or -ESRCH.
+int cpus_of(int32_t thread, CpuSet* cpus);
+// Of a plan that follows the bindings: is there a CPU for every participant now? The kernel is asked.
+bool has_cpus_now(const Group& group);
 
 // Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the
 // same tree.

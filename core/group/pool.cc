@@ -107,6 +107,12 @@ void drop(Pool& pool, smelt_group* group) {
   free_memory(group);
 }
 
+void forget(Pool& pool, smelt_group* group) {
+  // Just woken: its letter is on its way.
+  if (block_is_kept(group->block) && !give_up_block(group->block, group->life)) return;
+  drop(pool, group);
+}
+
 bool is_of(const smelt_group& group, uint64_t signature, const unsigned* members, uint32_t n) {
   if (group.signature != signature || group.n != n) return false;
   for (uint32_t i = 0; i < n; ++i)
@@ -123,6 +129,8 @@ smelt_group* find_to_wake(Pool& pool, uint64_t signature, const unsigned* member
     if (!is_of(*group, signature, members, n)) continue;
     if (!block_is_kept(group->block)) {
       drop(pool, group);
+    } else if (group->crowded != group->plan.crowded) {
+      forget(pool, group);  // the next one is planned by the CPUs of now
     } else if (wake_block(group->block, n, group->life, group->trace)) {
       unlink(pool, group);
       return group;
@@ -142,13 +150,6 @@ smelt_group* find_woken(Pool& pool, uint64_t signature, const BlockTicket& ticke
     return group;
   }
   return nullptr;
-}
-
-void forget_oldest(Pool& pool) {
-  smelt_group* const group = pool.oldest;
-  // Just woken: its letter is on its way.
-  if (block_is_kept(group->block) && !give_up_block(group->block, group->life)) return;
-  drop(pool, group);
 }
 
 // All that the participants must have alike for the group to go on. `broken` and the like have been looked at.
@@ -332,7 +333,7 @@ bool rest_group(smelt_group& group) {
   group.trace = trace_of(group);
   Pool& pool = *group.pool;
   const Guard guard(pool);
-  if (pool.rest_count >= kMostResting) forget_oldest(pool);
+  if (pool.rest_count >= kMostResting) forget(pool, pool.oldest);
   link(pool, &group);
   rest_block(group.block, group.trace);
   return true;

@@ -6,6 +6,12 @@
 //                             participant that it waits for
 //   two on one CPU            each has the CPU on which it last waited in its status line; then as in a crowd
 //
+// All plan a group alike when it is made, as a crowd or not (plan.cc). Affinities change later: a program binds its
+// ranks, a resource manager moves them, a CPU is taken away. So if waits make room, or last, the kernel is asked for
+// everybody's CPUs again (recount_cpus). The methods stay as planned; how it waits, each participant decides for
+// itself. Participants that disagree for a while are still right: nobody sleeps, so no message needs a wake-up, and all
+// of them poll, let the host progress, and yield to a participant that they know on their own CPU.
+//
 // A process that tests a started operation does not wait here. It mostly waits elsewhere: in the host, which need not
 // know of the crowd. After a few tests in vain it makes room as well (measured, two ranks on one CPU, a started
 // barrier: 12 ms without).
@@ -17,32 +23,62 @@
 // whose beginning they could set, and no bell that Open MPI's other communication would ring. If a user wants ranks to
 // give way although there are CPUs enough, Open MPI's mpi_yield_when_idle makes a crowd of the group
 // (smelt_host::crowded). SMELT_CPUS=1 does the same.
+#include "base/log.h"
+#include "base/options.h"
 #include "base/os/os.h"
 #include "base/seat.h"
 #include "group/group.h"
+#include "policy/thresholds.h"
 
 namespace smelt {
 
 bool Group::should_make_room(uint32_t peer) {
   const uint32_t here = place::note_cpu(desk().status.cpu, 1);
   const bool same_cpu = peer != me && desks[peer].status.cpu.load(std::memory_order_relaxed) == here;
-  return plan.crowded || same_cpu;
+  return crowded || same_cpu;
+}
+
+void Group::wait_as(bool crowd) {
+  const auto polls = [&](ThresholdId id) { return static_cast<int>(find_threshold(id, plan.profile).value); };
+  crowded = crowd;
+  burst_polls = crowd ? 0 : polls(ThresholdId::kBurst);
+  turn_polls = polls(crowd ? ThresholdId::kCrowdTurn : ThresholdId::kTurn);
+  known_until = recount.after(os::now_ns(), true);
+}
+
+void Group::recount_cpus() {
+  const int64_t now = os::now_ns();
+  if (!plan.by_bindings || now < known_until) return;
+  const bool crowd = !has_cpus_now(*this);
+  if (crowd == crowded) {
+    known_until = recount.after(now, false);
+    return;
+  }
+  wait_as(crowd);
+  if (options().verbose >= 2)
+    log_line("a group of %u %s, by the CPUs that its participants may run on now", n,
+             crowd ? "is crowded" : "is not crowded any more");
 }
 
 void Group::idle(uint32_t peer, uint32_t turn) {
-  const bool make_room = should_make_room(peer);
+  constexpr uint32_t kLong = 256;  // turns, of a microsecond or so each
   // An oversubscribed host yields in its progress function, too, so each side yields every second turn.
-  if (make_room && turn % 2 == 0)
+  if (should_make_room(peer) && turn % 2 == 0) {
+    recount_cpus();
     os::yield_cpu();
-  else if (host.progress)
-    host.progress(host.context);
+    return;
+  }
+  if (turn % kLong == kLong - 1) recount_cpus();
+  if (host.progress) host.progress(host.context);
 }
 
 void Group::tested_in_vain() {
   constexpr uint32_t kTests = 8;  // a yield is a system call, too much for every test
   if (++in_vain < kTests) return;
   in_vain = 0;
-  if (should_make_room(awaited)) os::yield_cpu();
+  if (!should_make_room(awaited)) return;
+  recount_cpus();
+  os::yield_cpu();
 }
 
 namespace {

@@ -15,14 +15,12 @@ constinit thread_local bool is_noted = false;
 
 namespace {
 
-constexpr int64_t kFirstPause = 1'000'000, kLongestPause = 100'000'000;
-
 // The kernel's numbers of threads; 0: none. That of a thread that has ended stays until somebody asks. Where all are
 // taken, a thread is left out. Relaxed: numbers that say all by themselves.
 std::atomic<int32_t> noted[kMaxParticipants];
-// A thread asks. Acquire and release: of the pause, which is its own.
+// A thread asks. Acquire and release: of `recount`, which is its own.
 std::atomic<bool> asking{false};
-int64_t pause = kFirstPause;
+Recount recount;
 
 // Adds the CPUs of all threads that are noted; answers with how many those are.
 uint32_t add_all(os::CpuMask* mask) {
@@ -64,9 +62,8 @@ void ask_for_cpus() {
   // Fewer count only where they are too few for the threads there are, and all of those have been asked: threads that
   // the runtime binds have a CPU each, and leave the others to those that come later.
   const uint32_t now = seen < threads && present >= threads ? std::max(seen, 1u) : std::max(seen, before);
-  pause = now == before ? std::min(2 * pause, kLongestPause) : kFirstPause;
   headcount.cpus.store(now, std::memory_order_relaxed);
-  headcount.fresh_until.store(os::now_ns() + pause, std::memory_order_relaxed);
+  headcount.fresh_until.store(recount.after(os::now_ns(), now != before), std::memory_order_relaxed);
   headcount.stale.store(false, std::memory_order_relaxed);
   if (now != before && options().verbose >= 2)
     log_line("threads may use %u CPU%s now, not %u", now, now == 1 ? "" : "s", before);

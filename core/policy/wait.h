@@ -16,6 +16,7 @@
 // inside it, say.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -68,6 +69,16 @@ struct Headcount {
   bool crowded() const { return threads.load(std::memory_order_relaxed) > cpus.load(std::memory_order_relaxed); }
 };
 extern Headcount headcount;
+
+// When CPUs are counted again: a millisecond after they have changed; and while they stay the same, 2, 4, and at last
+// 100 ms after the last time.
+struct Recount {
+  int64_t pause = kFirst;
+  static constexpr int64_t kFirst = 1'000'000, kLongest = 100'000'000;
+
+  // They have just been counted. The time (os::now_ns()) of the next count.
+  int64_t after(int64_t now, bool changed) { return now + (pause = changed ? kFirst : std::min(2 * pause, kLongest)); }
+};
 
 // How often a thread of this process has gone to sleep in a wait.
 uint64_t sleeps();

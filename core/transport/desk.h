@@ -115,14 +115,21 @@ struct Desk {
 // A desk begins where a page does, and its pages lie on its owner's NUMA node.
 static_assert(sizeof(Desk) % kPage == 0);
 
+// CPUs by the kernel's numbers.
+struct CpuSet {
+  uint64_t word[kMaxParticipants / 64];
+  bool has(uint32_t cpu) const { return cpu < kMaxParticipants && (word[cpu / 64] >> cpu % 64 & 1); }
+};
+
 // Each participant's words about itself for the others, written while the group is made; never changed afterwards.
 struct Introduction {
-  uint64_t profile;                      // hash of the machine profile it sees
-  uint64_t cpus[kMaxParticipants / 64];  // CPUs it may run on, by kernel number
-  uint32_t quota;                        // CPUs that its cgroup grants, 0: all
+  uint64_t profile;  // hash of the machine profile it sees
+  CpuSet cpus;       // that it may run on
+  uint32_t quota;    // CPUs that its cgroup grants, 0: all
   uint32_t local_processes;
   uint32_t crowded;  // its host was told so
   int32_t process;
+  int32_t thread;          // that makes the group
   uint32_t seen_on;        // the CPU it runs on just now
   uint32_t checked;        // it does not want to ask whether the profile holds (group/machine.h)
   uint64_t probe_address;  // where its memory holds Front::probe + its number, to try whether others may read it

@@ -138,10 +138,15 @@ uint32_t current_cpu() {
   return cpu < 0 ? ~0u : static_cast<uint32_t>(cpu);
 }
 
-uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room) {
+int cpus_of_thread(int32_t thread, CpuMask* mask) {
   const ErrnoKeeper keeper;
-  CpuMask mask{};
-  if (::syscall(SYS_sched_getaffinity, 0, sizeof mask, &mask) <= 0) return 0;
+  *mask = {};
+  return ::syscall(SYS_sched_getaffinity, thread, sizeof *mask, mask) > 0 ? 0 : -errno;
+}
+
+uint32_t allowed_cpu_list(uint32_t* cpus, uint32_t room) {
+  CpuMask mask;
+  if (cpus_of_thread(0, &mask) != 0) return 0;
   uint32_t count = 0, first = 0;
   for (const unsigned long word : mask.word) {
     for (unsigned long left = word; left; left &= left - 1, ++count)
@@ -161,8 +166,8 @@ int add_cpus_of_thread(int32_t thread, CpuMask* mask) {
   const ErrnoKeeper keeper;
   // The number of a thread that has ended may be another process's by now.
   if (::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0) return -errno;
-  CpuMask its{};
-  if (::syscall(SYS_sched_getaffinity, thread, sizeof its, &its) <= 0) return -errno;
+  CpuMask its;
+  if (const int error = cpus_of_thread(thread, &its)) return error;
   for (size_t i = 0; i < std::size(its.word); ++i) mask->word[i] |= its.word[i];
   return 0;
 }

@@ -45,6 +45,8 @@ struct CpuMask {
   unsigned long word[8192 / (8 * sizeof(unsigned long))];
 };
 uint32_t count(const CpuMask& mask);
+// The CPUs of the affinity mask of any thread on the machine; 0: the calling one. 0 or -ESRCH.
+int cpus_of_thread(int32_t thread, CpuMask* mask);
 // Adds the CPUs of the affinity mask of a thread of this process. -ESRCH: there is no such thread.
 int add_cpus_of_thread(int32_t thread, CpuMask* mask);
 // ceil(quota / period) of the tightest cgroup v2 or v1 above us; 0: none. The arguments are for the tests.

@@ -286,7 +286,8 @@ SMELT_API int smelt_group_summary(const smelt_group *group, char *line, size_t r
 SMELT_API smelt_sync smelt_group_sync(const smelt_group *group, const char **why);
 /* 1: its limits are others loose than strict; 0: they are the same, as where nobody measured. The same for all. */
 SMELT_API int smelt_group_sync_matters(const smelt_group *group);
-/* 1: participants share CPUs, as far as is known, and a waiter gives its CPU away; 0: not. The same for all. */
+/* 1: when the group was made participants shared CPUs, as far as was known; 0: not. The same for all. How a participant
+ * waits follows the CPUs that all may run on later; the summary tells it. */
 SMELT_API int smelt_group_crowded(const smelt_group *group);
 
 SMELT_END

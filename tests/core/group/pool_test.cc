@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -193,6 +194,52 @@ TEST(Pool, EachLifeIsAskedAnew) {
       EXPECT_HERE((std::strlen(why) > 0) == (life != 1), "life %u: '%s'", life, why);
       smelt_group_free(group);
     }
+    return 0;
+  });
+  EXPECT_EQ(failed, 0);
+}
+
+// Everybody calls until everybody waits so; what the calls give is right all the while, although they do not all know
+// at the same time.
+int call_until(smelt_group* group, bool crowded) {
+  const smelt_fold sum{sizeof(uint64_t), add, nullptr, nullptr, 0};
+  for (uint64_t round = 0;; ++round) {
+    if (exercise(group, 3, round, round % group->n) != 0) return 1;
+    uint64_t mine = group->crowded == crowded, all = 0;
+    const smelt_data from = at(&mine), to = at(&all);
+    EXPECT_HERE(smelt_group_allreduce(group, &from, &to, 1, &sum) == 0, "allreduce");
+    if (all == group->n) return 0;
+  }
+}
+
+// All on one CPU is a crowd, and a CPU for each is none; a group that began as one must not stay it. A group that rests
+// is not woken as what it is not any more.
+TEST(Pool, FollowsTheAffinity) {
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one CPU";
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu)
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  const int failed = in_pool(2, [&](Here& here) {
+    smelt_group* group = nullptr;
+    char line[240];
+    sched_setaffinity(0, sizeof one, &one);
+    EXPECT_HERE(here.make(1, {0, 1}, &group) == 0, "make");
+    EXPECT_HERE(group->crowded && smelt_group_crowded(group), "begins as a crowd");
+    for (const bool narrow : {false, true, false}) {
+      const cpu_set_t& cpus = narrow ? one : all;
+      sched_setaffinity(0, sizeof cpus, &cpus);
+      if (call_until(group, narrow) != 0) return 1;
+      smelt_group_summary(group, line, sizeof line);
+      EXPECT_HERE((std::strstr(line, "crowded") != nullptr) == narrow, "%s", line);
+    }
+    smelt_group_free(group);
+    EXPECT_HERE(here.make(1, {0, 1}, &group) == 0, "make");
+    smelt_group_summary(group, line, sizeof line);
+    EXPECT_HERE(std::strstr(line, "on CPUs ") && !smelt_group_crowded(group), "planned anew: %s", line);
+    if (exercise(group, 3, 1, 1) != 0) return 1;
+    smelt_group_free(group);
     return 0;
   });
   EXPECT_EQ(failed, 0);
