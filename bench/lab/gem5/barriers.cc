@@ -1,0 +1,442 @@
+// What a message costs between the cores of a simulated machine, and what barriers take there: no Smelt in it, one
+// thread a core. `lab.py` writes its plan, which comes by standard input, one command a line:
+//
+//   pairs STRIDE   of every STRIDE-th pair: PAIR i j hop send_ij send_ji receive_ij receive_ji read_ij read_ji, as
+//                  docs/model.md defines them
+//   fan            further pollers of one line: FAN near|far|both HOW-MANY, and when the last one has seen a store
+//   counter REPS   the barrier of libgomp: a counter and a generation, no futexes
+//   schedule NAME REPS   then a line for each core: S k q1..qk signals each, L k q1..qk signals all by one line that
+//                  they poll, W k p1..pk waits. It answers BARRIER NAME in-a-loop alone, as counter does.
+//
+// All times are cycles of rdtsc, which the simulator's cores share, so those of two cores may be compared. On a real
+// machine only hops and barriers in a loop hold. A thread without work sleeps, which costs the simulator nothing.
+#include <sys/mman.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using std::vector;
+using Word = std::atomic<uint64_t>;
+using Bell = std::atomic<int>;
+
+int cores, nodes;
+
+uint64_t now() {
+  _mm_lfence();
+  const uint64_t time = __rdtsc();
+  _mm_lfence();
+  return time;
+}
+
+void wait_until(uint64_t time) {
+  while (__rdtsc() < time) _mm_pause();
+}
+
+// Acquire: what the sender wrote before its store is seen after this.
+void wait_for(const Word* word, uint64_t value) {
+  while (word->load(std::memory_order_acquire) < value) _mm_pause();
+}
+
+// Release: pairs with the acquire of wait_for.
+void tell(Word* word, uint64_t value) { word->store(value, std::memory_order_release); }
+
+double median(vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+// Lines of the owner's lie anywhere in pages whose home is its node (machine.py: page p belongs to node p % nodes).
+constexpr uint64_t kPool = 0x7000000000, kPoolBytes = 64 << 20, kPage = 4096, kLine = 64;
+
+uint64_t next_random() {
+  static uint64_t state = 88172645463325252;
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+Word* line_of(int owner) {
+  static vector<vector<char*>> spare(cores);
+  static vector<uint64_t> pages(nodes);
+  vector<char*>& mine = spare[owner];
+  if (mine.empty()) {
+    const int node = owner * nodes / cores;
+    const uint64_t offset = (pages[node]++ * nodes + node) * kPage;
+    if (offset + kPage > kPoolBytes) {
+      std::puts("the pool is used up");
+      std::exit(2);
+    }
+    for (uint64_t i = 0; i < kPage / kLine; i++) mine.push_back(reinterpret_cast<char*>(kPool + offset + i * kLine));
+    for (size_t i = mine.size() - 1; i > 0; i--) std::swap(mine[i], mine[next_random() % (i + 1)]);
+  }
+  char* line = mine.back();
+  mine.pop_back();
+  return new (line) Word(0);
+}
+
+// Runs a function on some cores, this one (0) among them or not.
+class Crew {
+ public:
+  using Work = std::function<void(int)>;
+
+  Crew() {
+    for (int t = 0; t < cores; t++) bells_.push_back(new (line_of(t)) Bell(0));
+    for (int t = 1; t < cores; t++) std::thread([this, t] { serve(t); }).detach();
+  }
+
+  void run(const vector<int>& who, const Work& work) {
+    work_ = &work;
+    *done_ = 0;
+    for (int t : who) {
+      ++*bells_[t];
+      bells_[t]->notify_one();
+    }
+    const bool mine = std::find(who.begin(), who.end(), 0) != who.end();
+    if (mine) work(0);
+    const int others = static_cast<int>(who.size()) - (mine ? 1 : 0);
+    for (int done; (done = *done_) != others;) done_->wait(done);
+  }
+
+ private:
+  void serve(int me) {
+    for (int seen = 0;; seen++) {
+      bells_[me]->wait(seen);
+      (*work_)(me);
+      ++*done_;
+      done_->notify_one();
+    }
+  }
+
+  const Work* work_ = nullptr;
+  vector<Bell*> bells_;
+  Bell* done_ = new (line_of(0)) Bell(0);
+};
+
+// Both sides of a pair come here alike: one tells, the other hears.
+struct Turns {
+  Word *mine, *other;
+  uint64_t turn = 0;
+  void next(bool tells) {
+    turn++;
+    if (tells) {
+      tell(mine, turn);
+    } else {
+      wait_for(other, turn);
+    }
+  }
+};
+
+constexpr uint64_t kSettled = 1500;  // cycles after which nothing of what went before is under way
+constexpr int kTrips = 8, kTimes = 3, kMany = 8;
+
+struct Busy {
+  double one = 0, each_more = 0;
+};
+
+// One line and kMany lines: what the first costs, and each further one.
+template <class Round>
+Busy one_and_more(Round round) {
+  double time[2];
+  for (const int count : {1, kMany}) {
+    vector<double> times;
+    for (int k = 0; k < kTimes; k++) times.push_back(round(count));
+    time[count > 1] = median(times);
+  }
+  return {time[0], (time[1] - time[0]) / (kMany - 1)};
+}
+
+// The sender stores into lines that the receiver polls.
+double send(Turns& turns, bool sends, const vector<Word*>& lines, int count, uint64_t value) {
+  double time = 0;
+  const auto polled = [&] {
+    return std::count_if(lines.begin(), lines.begin() + count,
+                         [&](Word* line) { return line->load(std::memory_order_acquire) >= value; });
+  };
+  if (!sends) polled();
+  turns.next(!sends);
+  if (sends) {
+    wait_until(__rdtsc() + kSettled);
+    const uint64_t start = now();
+    for (int i = 0; i < count; i++) tell(lines[i], value);
+    _mm_mfence();
+    time = static_cast<double>(now() - start);
+  } else {
+    while (polled() < count) _mm_pause();
+  }
+  turns.next(!sends);
+  return time;
+}
+
+// The receiver reads lines that the sender wrote a while ago.
+double receive(Turns& turns, bool sends, const vector<Word*>& lines, int count, uint64_t value) {
+  double time = 0;
+  if (sends) {
+    for (int i = 0; i < count; i++) tell(lines[i], value);
+    _mm_mfence();
+  }
+  turns.next(sends);
+  if (!sends) {
+    wait_until(__rdtsc() + kSettled);
+    const uint64_t start = now();
+    uint64_t sum = 0;
+    for (int i = 0; i < count; i++) sum += lines[i]->load(std::memory_order_relaxed);  // Independent of each other.
+    asm volatile("" ::"r"(sum) : "memory");
+    time = static_cast<double>(now() - start);
+  }
+  turns.next(!sends);
+  return time;
+}
+
+void time_pairs(Crew& crew, int stride) {
+  vector<vector<Word*>> lines(cores);
+  for (int t = 0; t < cores; t++) {
+    for (int i = 0; i <= kMany; i++) lines[t].push_back(line_of(t));
+  }
+  int number = 0;
+  for (int a = 0; a < cores; a++) {
+    for (int b = a + 1; b < cores; b++) {
+      if (number++ % stride != 0) continue;
+      for (const int t : {a, b}) {
+        for (Word* word : lines[t]) word->store(0);
+      }
+      double hop = 0, sends[2], receives[2], reads[2];
+      crew.run({a, b}, [&](int me) {
+        const bool first = me == a;
+        Turns turns{lines[me][kMany], lines[first ? b : a][kMany]};
+        uint64_t start = 0;
+        for (int trip = -kTrips / 2; trip < kTrips; trip++) {
+          if (trip == 0) start = now();
+          turns.next(first);
+          turns.next(!first);
+        }
+        if (first) hop = static_cast<double>(now() - start) / (2 * kTrips);
+        uint64_t value = 0;
+        for (const int from : {a, b}) {
+          const int way = from == b;
+          const Busy sent = one_and_more([&](int n) { return send(turns, me == from, lines[from], n, ++value); });
+          const Busy got = one_and_more([&](int n) { return receive(turns, me == from, lines[from], n, ++value); });
+          if (me == from) {
+            sends[way] = sent.each_more;
+          } else {
+            const uint64_t nothing = now();
+            reads[way] = got.one - static_cast<double>(now() - nothing);
+            receives[way] = got.each_more;
+          }
+        }
+      });
+      std::printf("PAIR %d %d %.1f %.1f %.1f %.1f %.1f %.1f %.1f\n", a, b, hop, sends[0], sends[1], receives[0],
+                  receives[1], reads[0], reads[1]);
+    }
+  }
+}
+
+void time_fan(Crew& crew, const char* kind, const vector<int>& readers) {
+  constexpr int kWarm = 2, kStores = 8;
+  Word* flag = line_of(0);
+  vector<Word*> ready;
+  for (int t = 0; t < cores; t++) ready.push_back(line_of(t));
+  vector<vector<double>> late(kStores, vector<double>(cores));
+  vector<int> who = readers;
+  who.push_back(0);
+  crew.run(who, [&](int me) {
+    uint64_t seen = 0;
+    for (int k = 0; k < kStores; k++) {
+      if (me == 0) {
+        for (const int t : readers) wait_for(ready[t], k + 1);
+        wait_until(__rdtsc() + kSettled);
+        tell(flag, now());
+      } else {
+        tell(ready[me], k + 1);
+        wait_for(flag, seen + 1);
+        seen = flag->load(std::memory_order_relaxed);  // Ours alone: the next store waits for us.
+        late[k][me] = static_cast<double>(now() - seen);
+      }
+    }
+  });
+  vector<double> last;
+  for (int k = kWarm; k < kStores; k++) last.push_back(*std::max_element(late[k].begin(), late[k].end()));
+  std::printf("FAN %s %zu %.0f\n", kind, readers.size(), median(last));
+}
+
+void time_fans(Crew& crew) {
+  const int node = cores / nodes;
+  for (int k = 1; k < node; k *= 2) {
+    vector<int> near(k), far(k);
+    std::iota(near.begin(), near.end(), 1);
+    time_fan(crew, "near", near);
+    if (nodes == 1) continue;
+    std::iota(far.begin(), far.end(), node);
+    time_fan(crew, "far", far);
+    near.insert(near.end(), far.begin(), far.end());
+    time_fan(crew, "both", near);
+  }
+}
+
+// libgomp's: the last to arrive sets the counter anew and the generation on.
+struct Counter {
+  Word *generation = line_of(0), *awaited = line_of(0);
+  Counter() { *awaited = cores; }
+  void meet(int, uint64_t epoch) {
+    // Acquire and release: the last one has seen what all wrote, and hands it on with the generation.
+    if (awaited->fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      awaited->store(cores, std::memory_order_relaxed);  // The store of the generation publishes it.
+      tell(generation, epoch);
+    } else {
+      wait_for(generation, epoch);
+    }
+  }
+};
+
+struct Schedule {
+  struct Step {
+    bool wait;
+    vector<Word*> at;
+  };
+  vector<vector<Step>> steps;
+
+  void meet(int me, uint64_t epoch) {
+    for (const Step& step : steps[me]) {
+      for (Word* word : step.at) {
+        if (step.wait) {
+          wait_for(word, epoch);
+        } else {
+          tell(word, epoch);
+        }
+      }
+    }
+  }
+};
+
+Schedule read_schedule(std::istream& in) {
+  struct Raw {
+    char kind;
+    vector<int> peers;
+  };
+  vector<vector<Raw>> raw(cores);
+  for (auto& steps : raw) {
+    std::string text;
+    std::getline(in, text);
+    std::istringstream words(text);
+    Raw step;
+    size_t peers;
+    while (words >> step.kind >> peers) {
+      step.peers.resize(peers);
+      for (int& peer : step.peers) words >> peer;
+      steps.push_back(step);
+    }
+  }
+  // The k-th wait of q for p is for the k-th signal of p to q.
+  vector<vector<vector<Word*>>> sent(cores, vector<vector<Word*>>(cores));
+  vector<vector<size_t>> taken(cores, vector<size_t>(cores));
+  Schedule schedule{vector<vector<Schedule::Step>>(cores)};
+  for (int me = 0; me < cores; me++) {
+    for (const Raw& step : raw[me]) {
+      Schedule::Step made{step.kind == 'W', {}};
+      if (step.kind == 'L') made.at.push_back(line_of(me));
+      for (const int peer : made.wait ? vector<int>{} : step.peers) {
+        if (step.kind == 'S') made.at.push_back(line_of(me));
+        sent[me][peer].push_back(made.at.back());
+      }
+      schedule.steps[me].push_back(made);
+    }
+  }
+  for (int me = 0; me < cores; me++) {
+    for (size_t i = 0; i < raw[me].size(); i++) {
+      if (raw[me][i].kind != 'W') continue;
+      for (const int peer : raw[me][i].peers) schedule.steps[me][i].at.push_back(sent[peer][me].at(taken[peer][me]++));
+    }
+  }
+  return schedule;
+}
+
+// In a loop, and alone: all begin at one time, until the last one leaves.
+template <class Barrier>
+void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier& barrier) {
+  vector<int> everybody(cores);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  vector<uint64_t> epoch(cores);
+  const auto run = [&](int times, uint64_t gap) {  // the last one's times of leaving; a gap: everybody waits for it
+    vector<vector<uint64_t>> left(times, vector<uint64_t>(cores));
+    Word *arrived = line_of(0), *start = line_of(0);
+    crew.run(everybody, [&](int me) {
+      // Acquire and release: the last one's store of the start comes after all have arrived.
+      if (arrived->fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<uint64_t>(cores))
+        tell(start, now() + 3000);
+      wait_for(start, 1);
+      uint64_t time = start->load(std::memory_order_relaxed), mine = epoch[me];  // It is set once.
+      wait_until(time);
+      for (int k = 0; k < times; k++) {
+        if (gap > 0) wait_until(time += gap);
+        barrier.meet(me, ++mine);
+        left[k][me] = __rdtsc() - (gap > 0 ? time : 0);
+      }
+      epoch[me] = mine;
+    });
+    vector<double> last;
+    for (const auto& all : left) last.push_back(static_cast<double>(*std::max_element(all.begin(), all.end())));
+    return last;
+  };
+  const vector<double> loop = run(repetitions, 0);
+  const int warm = repetitions / 5;
+  const double each = (loop.back() - loop[warm]) / (repetitions - 1 - warm);
+  vector<double> alone = run(std::max(6, repetitions / 2), static_cast<uint64_t>(each * 1.6) + 800);
+  alone.erase(alone.begin(), alone.begin() + 2);
+  std::printf("BARRIER %s %.0f %.0f\n", name.c_str(), each, median(alone));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  cores = count > 2 ? std::atoi(words[1]) : 0;
+  nodes = count > 2 ? std::atoi(words[2]) : 0;
+  if (cores < 2 || nodes < 1 || cores % nodes != 0) {
+    std::fputs("usage: barriers CORES NODES [pool] <PLAN\n", stderr);
+    return 2;
+  }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  // The simulator has mapped the pool (`pool`): its pages' places are known.
+  if (count < 4 && mmap(reinterpret_cast<void*>(kPool), kPoolBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED) {
+    std::perror("barriers: the pool");
+    return 2;
+  }
+  Crew crew;
+  std::string text;
+  while (std::getline(std::cin, text)) {
+    std::istringstream line(text);
+    std::string word, name;
+    int number = 1;
+    line >> word;
+    if (word == "pairs" && line >> number) {
+      time_pairs(crew, number);
+    } else if (word == "fan") {
+      time_fans(crew);
+    } else if (word == "counter" && line >> number) {
+      Counter counter;
+      time_barrier(crew, word, number, counter);
+    } else if (word == "schedule" && line >> name >> number) {
+      Schedule schedule = read_schedule(std::cin);
+      time_barrier(crew, name, number, schedule);
+    } else {
+      std::printf("unknown: %s\n", text.c_str());
+      return 2;
+    }
+  }
+  std::fflush(stdout);
+  _exit(0);
+}

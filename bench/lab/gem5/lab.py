@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Barriers and OpenMP programs on machines that gem5 simulates: GEM5=PROGRAM lab.py barriers|openmp --cores N [options]
+
+barriers: what messages cost there, what each pattern takes, and what Smelt's model says of it, once knowing these
+costs, once only the hops. openmp: a program under the stock runtime, and under Smelt. Both print a table (README.md).
+"""
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# A futex_wake that finds nobody, in a loop on a 2-CPU EPYC virtual machine; gem5's system calls are free otherwise.
+FUTEX_NS = 150
+# name: nodes of so many cores, how they are joined, cycles from one to the next, what a profile calls that distance
+TOPOLOGIES = {
+    "mesh": (lambda cores: 1, "line", 0, "same last-level cache"),
+    "two-sockets": (lambda cores: 2, "line", 100, "other package"),
+    "ring": (lambda cores: 4, "ring", 60, "other package"),
+    "clusters": (lambda cores: max(1, cores // 4), "star", 40, "same node"),
+}
+PATTERNS = ("dissemination:1 dissemination:2 dissemination:3 binary binomial knomial:4 knomial:8 fibonacci mst cluster "
+            "adaptive-sorted optimised hybrid forest hierarchical:1 hierarchical:3 spread:3 best").split()
+DISTANCES = ["self", "same core", "same last-level cache", "same node", "same package", "other package"]
+BUSY = ("send_busy", "recv_busy", "ready_read")
+
+
+class Machine:
+    def __init__(self, args):
+        nodes, self.links, self.cross, self.far = TOPOLOGIES[args.topology]
+        self.args, self.cores, self.nodes = args, args.cores, nodes(args.cores)
+
+    def __str__(self):
+        meshes = f"{self.nodes} meshes in a {self.links}, {self.cross} cycles apart" if self.nodes > 1 else "one mesh"
+        return f"{self.cores} cores, {self.args.cpu}; {self.args.topology}: {meshes}; MESI, 3 GHz"
+
+    def place(self, core):
+        node = core * self.nodes // self.cores
+        outer = node if self.far == "other package" else 0
+        return {"os": core, "package": outer, "core": core, "llc": node, "node": outer}
+
+    def simulate(self, options, command):
+        """The lines that the program printed, as words; and what that took."""
+        with tempfile.TemporaryDirectory() as folder, open(f"{folder}/said", "w+") as said:
+            start = time.time()
+            words = [os.environ["GEM5"], "-q", "-d", folder, f"{HERE}/machine.py", "--cores", self.cores,
+                     "--nodes", self.nodes, "--links", self.links, "--cross", self.cross, "--cpu", self.args.cpu]
+            run = subprocess.Popen([*map(str, words), *options, *command], stdout=said, stderr=subprocess.STDOUT,
+                                   env={**os.environ, "GEM5_NODES": str(self.nodes), "GEM5_FUTEX_NS": str(FUTEX_NS)})
+            status, usage = os.wait4(run.pid, 0)[1:]
+            run.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            lines = said.read().splitlines()
+        end = [line for line in lines if line.startswith("END ")]
+        if run.returncode or not end:
+            sys.exit("\n".join(["lab.py: the simulator failed:", *lines[-12:]]))
+        took = (f"{int(end[0].split()[1]) / 1e6:.1f} million cycles in {usage.ru_utime + usage.ru_stime:.0f} s of CPU "
+                f"({time.time() - start:.0f} s), {usage.ru_maxrss / 1024:.0f} MiB")
+        return [line.split() for line in lines if line.strip()], took
+
+    def program(self, plan):
+        with tempfile.NamedTemporaryFile("w", suffix=".plan") as file:
+            file.write(plan)
+            file.flush()
+            command = [f"{self.args.build}/bench/lab/gem5/barriers", str(self.cores), str(self.nodes), "pool"]
+            return self.simulate(["--pool", "--input", file.name], command)
+
+
+def measure(machine, stride):
+    """A profile of the machine, as smelt calibrate would write it; what was not measured has its distance's median."""
+    lines, took = machine.program(f"pairs {stride}\nfan\n")
+    n, near_far = machine.cores, {}
+    place = [machine.place(i) for i in range(n)]
+    far = lambda a, b: place[a]["llc"] != place[b]["llc"]
+    costs = {name: {} for name in ("hop", *BUSY)}
+    fans = {}
+    for word, *rest in lines:
+        if word == "PAIR":
+            a, b, (hop, *values) = int(rest[0]), int(rest[1]), map(float, rest[2:])
+            costs["hop"][a, b] = costs["hop"][b, a] = hop
+            for k, name in enumerate(BUSY):
+                costs[name][a, b], costs[name][b, a] = max(0.0, values[2 * k]), max(0.0, values[2 * k + 1])
+        elif word == "FAN":
+            fans[rest[0], int(rest[1])] = float(rest[2])
+    matrices = {}
+    for name, of in costs.items():
+        near_far[name] = [statistics.median([cost for pair, cost in of.items() if far(*pair) == away] or of.values())
+                          for away in (False, True)]
+        cell = lambda a, b: 0.0 if a == b else of.get((a, b), near_far[name][far(a, b)])
+        matrices[name] = [[cell(a, b) for b in range(n)] for a in range(n)]
+    near = sorted((k, late) for (kind, k), late in fans.items() if kind == "near")
+    poller = max(0.0, (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0])) if len(near) > 1 else 0.0
+    crossing = max(0.0, fans["both", 2] - fans["far", 1]) if ("both", 2) in fans else 0.0
+    text = ", ".join(f"{name} {close:.0f}/{apart:.0f}" for name, (close, apart) in near_far.items())
+    print(f"{len(costs['hop']) // 2} pairs, medians near/far: {text}; poller {poller:.1f}, crossing {crossing:.0f}")
+    text = ", ".join(f"{kind} {k}: {late:.0f}" for (kind, k), late in sorted(fans.items()))
+    print(f"a line's last reader, of 1, 2, ...: {text}")
+    print(f"measuring took {took}\n")
+    return {"format": "smelt machine profile", "version": 6, "machine": str(machine), "fingerprint": f"{n:016x}",
+            "kernel": "gem5", "microcode": "", "created": f"{datetime.date.today()}T00:00:00Z", "kind": "measured",
+            "method": "8 round trips", "unit": "cycles", "one_way_hop": statistics.median(costs["hop"].values()),
+            "spread": 0, "pairs_measured": len(costs["hop"]), "poller": poller, "service": [0] * 6, "all_to_all": 0,
+            "conditions": [], "others": 0, "crossing": [crossing if name == machine.far else 0 for name in DISTANCES],
+            "cpus": place, "matrices": "row = sender, column = receiver, both as in cpus", **matrices,
+            "wait": {"poll": 0, "yield": 0, "futex_wake": 0, "futex_return": 0},
+            **{name: [] for name in ("methods", "classes", "fans", "queues", "distances", "winners")}}
+
+
+def hops_alone(profile):
+    """The same machine as a matrix file: what most people know of theirs."""
+    half = [[cost / 2 for cost in row] for row in profile["hop"]]
+    return {"name": "hops alone", "unit": "cycles", "numa_node": [cpu["llc"] for cpu in profile["cpus"]],
+            "t_send": half, "t_receive": half}
+
+
+def plans(machine, patterns):
+    """pattern, core -> steps, whether it is an exchange: as Smelt plans it on a machine."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(machine, file)
+        file.flush()
+        for pattern in patterns:
+            run = subprocess.run([os.environ["SMELT"], "tree", "--machine", file.name, "--op", "barrier", "--json",
+                                  "--pattern", pattern], capture_output=True, text=True)
+            if run.returncode:
+                print(f"lab.py: no {pattern}: {run.stderr.strip()}", file=sys.stderr)
+                continue
+            tree = json.loads(run.stdout)
+            programs = ((int(core), steps) for core, steps in tree["programs"].items())
+            yield (pattern, {core: [step for step in steps if next(iter(step.values()))] for core, steps in programs},
+                   "root" not in tree)
+
+
+def schedule(name, steps, repetitions):
+    def words(step):
+        kind = "W" if "wait" in step else "L" if step.get("shared_line") else "S"
+        peers = step.get("wait") or step["signal"]
+        return [kind, str(len(peers)), *map(str, peers)]
+    lines = [" ".join(sum(map(words, steps[core]), [])) for core in sorted(steps)]
+    return "\n".join([f"schedule {name} {repetitions}", *lines, ""])
+
+
+def ranks(values):
+    order = sorted(values)
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
+
+
+def spearman(a, b):
+    """Of two lists, the correlation of their ranks; equal ones share theirs."""
+    a, b = ranks(a), ranks(b)
+    mean = statistics.mean(a)
+    size = (sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)) ** 0.5
+    return sum((x - mean) * (y - mean) for x, y in zip(a, b)) / size if size else 0.0
+
+
+def judge(rows, model):
+    """How well a model's prices order what was simulated, and what its choice takes over the best: alone, in a loop."""
+    for k, what in ((1, "alone"), (0, "in a loop")):
+        measured, priced = [row["simulated"][k] for row in rows], [row[model][k] for row in rows]
+        chosen = min(rows, key=lambda row: row[model][k])
+        ratio = statistics.median(price / time for price, time in zip(priced, measured))
+        yield (f"{model}, {what}: Spearman {spearman(measured, priced):.2f}; it chooses {chosen['name']}, "
+               f"{chosen['simulated'][k] / min(measured):.2f} of the best; priced/simulated {ratio:.2f}")
+
+
+def barriers(machine, args):
+    os.environ["SMELT"] = f"{args.build}/core/smelt"
+    sys.path.insert(0, f"{HERE}/../tests")
+    import reprice  # docs/model.md as a program of its own
+    profile = measure(machine, args.stride or -(-machine.cores * (machine.cores - 1) // 2 // 130))
+    if args.profile:
+        with open(args.profile, "w") as file:
+            json.dump(profile, file)
+    hops = hops_alone(profile)
+    models = {"all costs": reprice.from_profile(profile)["overlap"],
+              "hops alone": reprice.from_matrices(hops)["overlap"]}
+    rows, plan = {}, f"counter {args.repetitions}\n"
+    for source, mark in ((profile, ""), (hops, "/hops")):
+        for pattern, steps, exchange in plans(source, args.patterns):
+            text = schedule("", steps, 0)
+            if text in rows:
+                continue
+            row = rows[text] = {"name": pattern + mark}
+            plan += schedule(row["name"], steps, args.repetitions)
+            index = dict(zip(steps, steps))
+            for model, costs in models.items():
+                ends = reprice.episode(steps, costs, index, dict.fromkeys(steps, 0.0), exchange)
+                row[model] = (reprice.in_a_loop(steps, costs, index, exchange), max(ends.values()))
+    lines, took = machine.program(plan)
+    times = {line[1]: (float(line[2]), float(line[3])) for line in lines if line[0] == "BARRIER"}
+    rows = sorted(({**row, "simulated": times[row["name"]]} for row in rows.values()), key=lambda row: row["simulated"])
+    titles = (f"{f'priced, {model}':>20}" for model in models)
+    print(f"{'cycles in a loop, alone':24} {'simulated':>15} " + " ".join(titles))
+    for row in [*rows, {"name": "counter", "simulated": times["counter"]}]:
+        cells = zip((7, 12, 12), (row[key] for key in ("simulated", *models) if key in row))
+        print(f"{row['name']:24} " + " ".join(f"{loop:{width}.0f} {alone:7.0f}" for width, (loop, alone) in cells))
+    for model in models:
+        print("\n".join(judge(rows, model)))
+    print(f"the barriers took {took}")
+
+
+def sys_folder(machine, folder):
+    """A /sys that says what the machine is, as libgomp and Smelt read it."""
+    def put(path, text):
+        path = f"{folder}/devices/system/{path}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(f"{text}\n")
+
+    def alike(key, core):
+        cores = [i for i in range(machine.cores) if machine.place(i)[key] == machine.place(core)[key]]
+        return f"{cores[0]}-{cores[-1]}"
+    for word in ("possible", "online", "present"):
+        put(f"cpu/{word}", f"0-{machine.cores - 1}")
+    nodes = {}
+    for i in range(machine.cores):
+        place = machine.place(i)
+        nodes[place["node"]] = alike("node", i)
+        package = alike("package", i)
+        for name, text in (("thread_siblings_list", i), ("core_cpus_list", i), ("core_siblings_list", package),
+                           ("package_cpus_list", package), ("physical_package_id", place["package"]), ("core_id", i)):
+            put(f"cpu/cpu{i}/topology/{name}", text)
+        caches = ((1, "Data", i), (1, "Instruction", i), (3, "Unified", alike("llc", i)))
+        for k, (level, kind, whose) in enumerate(caches):
+            cache = {"level": level, "type": kind, "size": "1024K", "shared_cpu_list": whose, "coherency_line_size": 64}
+            for name, text in cache.items():
+                put(f"cpu/cpu{i}/cache/index{k}/{name}", text)
+    for word in ("online", "possible"):
+        put(f"node/{word}", f"0-{len(nodes) - 1}")
+    for node, cores in nodes.items():
+        put(f"node/node{node}/cpulist", cores)
+
+
+def openmp(machine, args):
+    program = args.program or [f"{args.build}/bench/lab/gem5/constructs", str(args.repetitions)]
+    columns = {}
+    with tempfile.TemporaryDirectory() as folder:
+        sys_folder(machine, folder)
+        words = ["--sys", folder, "--env", f"OMP_NUM_THREADS={machine.cores}", "--env", f"HOME={folder}"]
+        under = ["--env", f"LD_PRELOAD={args.build}/gomp_shim/libsmelt_gomp.so",
+                 *(word for given in args.env for word in ("--env", given))]
+        for name, more in (("stock", []), ("Smelt", under)):
+            lines, took = machine.simulate([*words, *more], program)
+            columns[name] = {line[1]: float(line[2]) for line in lines if line[0] == "CONSTRUCT"}
+            print(f"{name} took {took}")
+    print(f"{'cycles of a construct':24} {'stock':>8} {'Smelt':>8} {'ratio':>6}")
+    for name, stock in columns["stock"].items():
+        ours = columns["Smelt"][name]
+        print(f"{name:24} {stock:8.0f} {ours:8.0f} {stock / ours:6.2f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("barriers", "openmp"))
+    parser.add_argument("--cores", type=int, required=True, help="a power of two")
+    parser.add_argument("--topology", choices=TOPOLOGIES, default="two-sockets")
+    parser.add_argument("--cpu", choices=("in-order", "out-of-order", "mixed"), default="out-of-order",
+                        help="mixed: half of each")
+    parser.add_argument("--build", default=f"{HERE}/../../../build", help="Smelt's build folder")
+    parser.add_argument("--repetitions", type=int, default=20)
+    parser.add_argument("--stride", type=int, help="barriers: of so many pairs measure one (default: 130 in all)")
+    parser.add_argument("--patterns", nargs="+", default=PATTERNS, help="barriers: these alone")
+    parser.add_argument("--profile", help="barriers: write the measured profile into this file")
+    parser.add_argument("--env", action="append", default=[], help="openmp: NAME=VALUE for Smelt")
+    parser.add_argument("--program", nargs="+", help="openmp: another program that prints CONSTRUCT NAME CYCLES")
+    args = parser.parse_args()
+    args.build = os.path.abspath(args.build)
+    if "GEM5" not in os.environ:
+        sys.exit(f"lab.py: GEM5 says where the simulator is; {HERE}/README.md says how to build one")
+    machine = Machine(args)
+    print(f"Simulated: {machine}; system calls free but futex's ({FUTEX_NS} ns)")
+    {"barriers": barriers, "openmp": openmp}[args.what](machine, args)
+
+
+if __name__ == "__main__":
+    main()
