@@ -50,11 +50,11 @@ def run_guide(page, only=()):
                 continue
             ran += 1
             try:
-                done = subprocess.run(['sh', '-euc', text], cwd=folder, env=environment, timeout=250, text=True,
+                done = subprocess.run(['sh', '-euc', text], cwd=folder, env=environment, timeout=400, text=True,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 printed, status = done.stdout, done.returncode
             except subprocess.TimeoutExpired as late:
-                printed, status = (late.stdout or b'').decode(), 'none after 250 s'
+                printed, status = (late.stdout or b'').decode(), 'none after 400 s'
             if status != 0 or not matches(parts[number + 1][1], printed):
                 complaints.append(f'{text}exit status {status}, printed:\n{printed}instead of:\n{parts[number + 1][1]}')
     complaints += [f'{name} is built by no command that is run' for name in sorted(unbuilt)]
