@@ -36,8 +36,8 @@ Against compare(const std::vector<const Figures*>& other, const std::vector<cons
   return result;
 }
 
-Row row_of(const Construct& construct, Distance distance, const std::vector<const Pair*>& pairs) {
-  Row row{construct.suite, construct.kernel, distance, pairs.size(), {}, {}, std::nullopt};
+KernelRow row_of(const Construct& construct, Distance distance, const std::vector<const Pair*>& pairs) {
+  KernelRow row{construct.suite, construct.kernel, distance, pairs.size(), {}, {}, std::nullopt};
   std::vector<const Figures*> stock, smelt, libomp;
   for (const Pair* pair : pairs) {
     stock.push_back(&pair->stock);
@@ -74,8 +74,8 @@ double median(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-std::vector<Row> summarise(const Construct& construct) {
-  std::vector<Row> rows;
+std::vector<KernelRow> summarise(const Construct& construct) {
+  std::vector<KernelRow> rows;
   const auto add = [&](Distance distance) {
     std::vector<const Pair*> of_this;
     for (const Pair& pair : construct.pairs)

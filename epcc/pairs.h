@@ -54,7 +54,7 @@ struct Against {
   const Ratio& shown() const { return overhead_is_clear ? overhead : time; }
 };
 
-struct Row {
+struct KernelRow {
   std::string suite, kernel;
   Distance distance = Distance::kUnknown;
   size_t pairs = 0;
@@ -66,6 +66,6 @@ struct Row {
 double median(std::vector<double> values);  // not empty
 
 // One row per distance that has pairs: near, far; moved or unknown only when there is nothing else.
-std::vector<Row> summarise(const Construct& construct);
+std::vector<KernelRow> summarise(const Construct& construct);
 
 }  // namespace smelt::epcc

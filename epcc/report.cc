@@ -17,13 +17,13 @@ struct HopSummary {
 };
 
 // Of the whole campaign, by the classes of its pairs: one disturbed reading does not make a machine mixed.
-HopSummary summarise_hops(const Results& results, const std::vector<Row>& rows) {
+HopSummary summarise_hops(const Results& results, const std::vector<KernelRow>& rows) {
   HopSummary hops;
   hops.name = "unknown";
   if (results.hop_ns.empty()) return hops;
   const auto [min, max] = std::ranges::minmax(results.hop_ns);
   hops = {min, median(results.hop_ns), max, ""};
-  for (const Row& row : rows) {
+  for (const KernelRow& row : rows) {
     const std::string name = row.distance == Distance::kMoved ? "mixed" : distance_name(row.distance);
     if (hops.name.empty())
       hops.name = name;
@@ -33,10 +33,10 @@ HopSummary summarise_hops(const Results& results, const std::vector<Row>& rows) 
   return hops;
 }
 
-std::vector<Row> all_rows(const Results& results) {
-  std::vector<Row> rows;
+std::vector<KernelRow> all_rows(const Results& results) {
+  std::vector<KernelRow> rows;
   for (const Construct& construct : results.constructs)
-    for (Row& row : summarise(construct)) rows.push_back(std::move(row));
+    for (KernelRow& row : summarise(construct)) rows.push_back(std::move(row));
   return rows;
 }
 
@@ -62,15 +62,15 @@ const char* third_name(const Request& request) {
 }
 
 // What the table comes to, of the two constructs that programs meet at. "": it does not have both.
-std::string in_a_line(const std::vector<Row>& rows, const HopSummary& hops) {
+std::string in_a_line(const std::vector<KernelRow>& rows, const HopSummary& hops) {
   const auto of = [&rows](const char* kernel) {
-    const Row* found = nullptr;
+    const KernelRow* found = nullptr;
     // Of the distance that the CPUs had most of the time.
-    for (const Row& row : rows)
+    for (const KernelRow& row : rows)
       if (row.kernel == kernel && (!found || row.pairs > found->pairs)) found = &row;
     return found;
   };
-  const Row *region = of("PARALLEL"), *barrier = of("BARRIER");
+  const KernelRow *region = of("PARALLEL"), *barrier = of("BARRIER");
   if (!region || !barrier) return "";
   return fmt::format("here: a region {} times, a barrier {} times as fast as stock{}\n\n",
                      times_as_fast(region->stock.shown().median), times_as_fast(barrier->stock.shown().median),
@@ -93,7 +93,7 @@ Json against_json(const Against& other) {
 }  // namespace
 
 std::string report_text(const Request& request, const Results& results, const std::string& machine) {
-  const std::vector<Row> rows = all_rows(results);
+  const std::vector<KernelRow> rows = all_rows(results);
   const HopSummary hops = summarise_hops(results, rows);
   const bool third = !results.libomp_says.empty();
   std::string text = in_a_line(rows, hops);
@@ -119,11 +119,11 @@ std::string report_text(const Request& request, const Results& results, const st
   const bool mixed = hops.name == "mixed";
   size_t widest = 9;
   bool marked = false;
-  for (const Row& row : rows) widest = std::max(widest, row.kernel.size());
+  for (const KernelRow& row : rows) widest = std::max(widest, row.kernel.size());
   text += fmt::format("\n{:<{}}{} {:>9} {:>9} {:>9}  {:<13}", "construct", widest, mixed ? "  hop  " : "", "stock µs",
                       "Smelt µs", "ratio", "spread");
   text += third ? fmt::format(" {:>10} {:>9}\n", name + " µs", "ratio") : "\n";
-  for (const Row& row : rows) {
+  for (const KernelRow& row : rows) {
     const auto ratio = [&](const Against& other) {
       marked |= !other.overhead_is_clear;
       return times_as_fast(other.shown().median) + (other.overhead_is_clear ? " " : "*");
@@ -151,7 +151,7 @@ std::string report_text(const Request& request, const Results& results, const st
 }
 
 std::string report_json(const Request& request, const Results& results, const std::string& machine) {
-  const std::vector<Row> rows = all_rows(results);
+  const std::vector<KernelRow> rows = all_rows(results);
   const HopSummary hops = summarise_hops(results, rows);
   Json json = {{"machine", machine},
                {"threads", request.threads},
@@ -171,7 +171,7 @@ std::string report_json(const Request& request, const Results& results, const st
                {"moved_pairs", results.moved},
                {"warnings", results.warnings}};
   json["rows"] = Json::array();
-  for (const Row& row : rows) {
+  for (const KernelRow& row : rows) {
     Json entry = {
         {"suite", row.suite},
         {"kernel", row.kernel},

@@ -102,7 +102,7 @@ const char* why_not_newer(const void* entry) {
 // The shim for LLVM's libomp takes some of the same names, and stands behind us.
 void pass_to_next() {
   const char* name = slot_names;
-  for (uint32_t i = 0; i < kSlots; ++i) {
+  for (uint32_t i = 0; i < kSymbols; ++i) {
     if (void* const next = dlsym(RTLD_NEXT, name)) __atomic_store_n(&smelt_real[i], next, __ATOMIC_RELAXED);
     name += std::strlen(name) + 1;
   }
@@ -161,26 +161,26 @@ const char slot_names[] =
     ;
 
 // Those that are only called come last.
-constexpr Slot kTakenSlots[] = {
-#define SYMBOL(name) kSlot_##name,
+constexpr Symbol kTakenSymbols[] = {
+#define SYMBOL(name) kSymbol_##name,
 #define CALLED(name)
 #define PROBED(name)
 #include "symbols.def"
 };
-constexpr uint32_t kTaken = sizeof kTakenSlots / sizeof *kTakenSlots;
+constexpr uint32_t kTaken = sizeof kTakenSymbols / sizeof *kTakenSymbols;
 #define SYMBOL(name)
-#define CALLED(name) static_assert(kSlot_##name >= kTaken, #name);
-#define PROBED(name) static_assert(kSlot_##name >= kTaken, #name);
+#define CALLED(name) static_assert(kSymbol_##name >= kTaken, #name);
+#define PROBED(name) static_assert(kSymbol_##name >= kTaken, #name);
 #include "symbols.def"
-static_assert(kSlots <= kMostSlots);
+static_assert(kSymbols <= kMostSlots);
 
 constexpr Runtime runtime{.name = "libgomp",
                           .file = "libgomp.so.1",
                           .examples = "GOMP_barrier, GOMP_parallel",
-                          .slots = kSlots,
+                          .slots = kSymbols,
                           .taken = kTaken,
-                          .entry = kSlot_GOMP_parallel,
-                          .thread_num = kSlot_omp_get_thread_num};
+                          .entry = kSymbol_GOMP_parallel,
+                          .thread_num = kSymbol_omp_get_thread_num};
 
 const char* refuse(void* libgomp) {
   const char* const reason = why_not(libgomp);

@@ -15,10 +15,10 @@ namespace smelt::gomp {
 
 using namespace openmp;
 
-enum Slot : uint32_t {
-#define SYMBOL(name) kSlot_##name,
+enum Symbol : uint32_t {
+#define SYMBOL(name) kSymbol_##name,
 #include "symbols.def"
-  kSlots
+  kSymbols
 };
 
 // This libgomp is newer than Smelt knows: all but its barriers is left to it.

@@ -70,7 +70,7 @@ Task* new_task(Worker& worker, uint32_t me, Task* parent, const TaskCall& call, 
 
 void count_task(Task* parent, uint32_t me) {
   ++parent->made;
-  if (Group* const group = parent->group) {
+  if (TaskGroup* const group = parent->group) {
     if (group->runner == me)
       ++group->made;
     else

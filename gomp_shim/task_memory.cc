@@ -13,10 +13,10 @@ constexpr size_t kChunkBytes = 1 << 16;  // of a mapping: some 200 tasks
 bool map_blocks(Worker& worker, uint32_t me) {
   void* memory = os::map_pages(kChunkBytes);
   if (!memory) return false;
-  auto* chunk = new (memory) Chunk{worker.chunks};
+  auto* chunk = new (memory) TaskChunk{worker.chunks};
   worker.chunks = chunk;
   auto* const blocks = static_cast<Task*>(memory);
-  for (size_t i = 1; i < kChunkBytes / sizeof(Task); ++i) {  // the first is the Chunk's
+  for (size_t i = 1; i < kChunkBytes / sizeof(Task); ++i) {  // the first is the TaskChunk's
     blocks[i].home = me;
     blocks[i].next = worker.free;
     worker.free = &blocks[i];
@@ -40,8 +40,8 @@ void free_tasks(Region& region) {
   if (!team) return;
   for (Worker& worker : team->workers) {
     if (worker.implicit.children) std::free(worker.implicit.children->entries);  // all else is in the chunks
-    for (Chunk* chunk = worker.chunks; chunk;) {
-      Chunk* const next = chunk->next;
+    for (TaskChunk* chunk = worker.chunks; chunk;) {
+      TaskChunk* const next = chunk->next;
       os::unmap_pages(chunk, kChunkBytes);
       chunk = next;
     }

@@ -14,7 +14,7 @@
 
 namespace smelt::openmp {
 
-struct Group;
+struct TaskGroup;
 
 // Explicit tasks lie in blocks that stay tasks as long as the region's memory lives.
 struct alignas(64) Task {
@@ -25,10 +25,10 @@ struct alignas(64) Task {
   uint32_t runner;  // thread number
   uint32_t home;    // thread number, of the block's owner
   bool final, over;
-  bool adopted;  // undeferred: it began without us, and its end is noticed later
-  bool opened;   // a taskgroup of libgomp's, for libgomp's tasks made by one that is in a Group
-  Group* group;  // innermost; while running: of what it makes
-  Group* member_of;
+  bool adopted;      // undeferred: it began without us, and its end is noticed later
+  bool opened;       // a taskgroup of libgomp's, for libgomp's tasks made by one that is in a TaskGroup
+  TaskGroup* group;  // innermost; while running: of what it makes
+  TaskGroup* member_of;
   gomp::Shell shell;     // while running
   uint64_t made, ended;  // children; the runner's
   // kRunning, + kHold for each child's memory that needs ours, - children that ended elsewhere. Once it is over, this
@@ -44,8 +44,8 @@ struct alignas(64) Task {
 };
 
 // A taskgroup; in the room of a Task.
-struct Group {
-  Group* outer;
+struct TaskGroup {
+  TaskGroup* outer;
   Task* owner;
   Task* block;
   uint32_t runner;
@@ -54,9 +54,9 @@ struct Group {
   uint64_t made, ended;         // on the owner's thread
   std::atomic<int64_t> others;  // made - ended elsewhere
   const uintptr_t* reductions;  // the first array
-  Group* other;                 // of TaskTeam::reducing
+  TaskGroup* other;             // of TaskTeam::reducing
 };
-static_assert(sizeof(Group) <= sizeof(Task::room) && sizeof(DependTable) <= sizeof(Task::room) &&
+static_assert(sizeof(TaskGroup) <= sizeof(Task::room) && sizeof(DependTable) <= sizeof(Task::room) &&
               kDependBlockBytes <= sizeof(Task::room));
 
 }  // namespace smelt::openmp
@@ -67,8 +67,8 @@ constexpr int64_t kMostWaiting = 64;  // of a thread; as libgomp has it, for the
 // In Task::others. kHold: no task has so many children.
 constexpr int64_t kRunning = int64_t{1} << 62, kHold = int64_t{1} << 32;
 
-struct Chunk {
-  Chunk* next;
+struct TaskChunk {
+  TaskChunk* next;
 };
 
 enum Sleep : uint32_t { kAwake, kForItsOwn, kForAnything };  // by the tasks that may be run on waking
@@ -78,7 +78,7 @@ struct alignas(kLineBytes) Worker {
   // Only the owner uses it.
   Task implicit;
   Task* free;
-  Chunk* chunks;
+  TaskChunk* chunks;
   uint32_t last_victim;
   Task* spilled;                                    // newest first: made ready while the deque was full
   uint64_t created;                                 // tasks; for others in deque.made
@@ -101,8 +101,8 @@ static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), 
 // All teams of a Region share one.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> most;    // threads of the largest team so far
-  std::atomic<Group*> reducing;  // groups with reductions
+  std::atomic<uint32_t> most;        // threads of the largest team so far
+  std::atomic<TaskGroup*> reducing;  // groups with reductions
   std::atomic<bool> reducing_locked;
   alignas(kLineBytes) std::atomic<uint64_t> released;  // the last episode that was over without libgomp
   Worker workers[kMaxParticipants];
@@ -175,7 +175,7 @@ inline uint32_t open_children(const Task& task) {
          static_cast<uint32_t>(task.others.load(std::memory_order_acquire));
 }
 
-inline bool is_empty(const Group& group) {
+inline bool is_empty(const TaskGroup& group) {
   return static_cast<int64_t>(group.made - group.ended) + group.others.load(std::memory_order_acquire) == 0;
 }
 

@@ -49,7 +49,7 @@ void end_task(TaskTeam& team, Task* task, uint32_t me) {
   if (task->node || task->children) end_dependences(team, task, me);
   Task* const parent = task->parent.load(std::memory_order_relaxed);
   const uint32_t maker = task->home;  // which runs the parent, whose other words it is writing
-  Group* const group = task->member_of;
+  TaskGroup* const group = task->member_of;
   std::free(task->large);
   const auto open = static_cast<int64_t>(task->made - task->ended);
   task->over = true;

@@ -52,7 +52,7 @@ bool find_in(const uintptr_t* array, uintptr_t address, const Position& position
   return true;
 }
 
-bool find_in(const Group& group, uintptr_t address, const Position& position, Copy& copy) {
+bool find_in(const TaskGroup& group, uintptr_t address, const Position& position, Copy& copy) {
   const uintptr_t* array = group.reductions;
   for (uint32_t i = 0; i < group.arrays; ++i, array = next_of(array)) {
     if (find_in(array, address, position, copy)) return true;
@@ -71,19 +71,19 @@ class Reducing {
   Reducing(const Reducing&) = delete;
   Reducing& operator=(const Reducing&) = delete;
 
-  void add(Group& group) {
+  void add(TaskGroup& group) {
     group.other = team_.reducing.load(std::memory_order_relaxed);
     team_.reducing.store(&group, std::memory_order_relaxed);
   }
-  void remove(const Group& group) {
-    Group* const first = team_.reducing.load(std::memory_order_relaxed);
+  void remove(const TaskGroup& group) {
+    TaskGroup* const first = team_.reducing.load(std::memory_order_relaxed);
     if (first == &group) return team_.reducing.store(group.other, std::memory_order_relaxed);
-    for (Group* before = first; before; before = before->other) {
+    for (TaskGroup* before = first; before; before = before->other) {
       if (before->other == &group) before->other = group.other;
     }
   }
   bool find(uintptr_t address, const Position& position, Copy& copy) const {
-    for (const Group* at = team_.reducing.load(std::memory_order_relaxed); at; at = at->other) {
+    for (const TaskGroup* at = team_.reducing.load(std::memory_order_relaxed); at; at = at->other) {
       if (find_in(*at, address, position, copy)) return true;
     }
     return false;
@@ -94,7 +94,7 @@ class Reducing {
 };
 
 bool find_copy(const Position& position, uintptr_t address, Copy& copy) {
-  for (const Group* group = position.task ? position.task->group : nullptr; group; group = group->outer) {
+  for (const TaskGroup* group = position.task ? position.task->group : nullptr; group; group = group->outer) {
     if (find_in(*group, address, position, copy)) return true;
   }
   TaskTeam* const team = team_of(position);
@@ -106,7 +106,7 @@ bool find_copy(const Position& position, uintptr_t address, Copy& copy) {
 
 bool add_reductions(Position& position, uintptr_t* arrays) {
   if (!settle(position)) return false;
-  Group* const group = position.task->group;
+  TaskGroup* const group = position.task->group;
   if (!group || group->owner != position.task || group->arrays != 0) return false;
   uint32_t count = 0;  // before libgomp puts the outer groups' behind them
   for (const uintptr_t* array = arrays; array; array = next_of(array)) ++count;

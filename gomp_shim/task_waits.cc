@@ -54,7 +54,7 @@ void start_group(Position& position) {
     return REAL(GOMP_taskgroup_start)();
   }
   task->group =
-      new (block->room) Group{task->group, task, block, position.thread, false, 0, 0, 0, {0}, nullptr, nullptr};
+      new (block->room) TaskGroup{task->group, task, block, position.thread, false, 0, 0, 0, {0}, nullptr, nullptr};
   note_unseen(position);
 }
 
@@ -68,7 +68,7 @@ void end_group(Position& position) {
   TaskTeam& team = *team_of(position);
   settle(position);
   Task& task = *position.task;
-  Group* const group = task.group;
+  TaskGroup* const group = task.group;
   help_until(team, position, task, [&] { return is_empty(*group); });
   if (group->opened) {
     const InLibgomp inside(position);

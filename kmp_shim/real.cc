@@ -115,26 +115,26 @@ const char slot_names[] =
     ;
 
 // Those that are only called come last.
-constexpr Slot kTakenSlots[] = {
-#define SYMBOL(name) kSlot_##name,
+constexpr Symbol kTakenSymbols[] = {
+#define SYMBOL(name) kSymbol_##name,
 #define CALLED(name)
 #define PROBED(name)
 #include "symbols.def"
 };
-constexpr uint32_t kTaken = sizeof kTakenSlots / sizeof *kTakenSlots;
+constexpr uint32_t kTaken = sizeof kTakenSymbols / sizeof *kTakenSymbols;
 #define SYMBOL(name)
-#define CALLED(name) static_assert(kSlot_##name >= kTaken, #name);
-#define PROBED(name) static_assert(kSlot_##name >= kTaken, #name);
+#define CALLED(name) static_assert(kSymbol_##name >= kTaken, #name);
+#define PROBED(name) static_assert(kSymbol_##name >= kTaken, #name);
 #include "symbols.def"
-static_assert(kSlots <= kMostSlots);
+static_assert(kSymbols <= kMostSlots);
 
 constexpr Runtime runtime{.name = "libomp",
                           .file = "libomp.so.5",
                           .examples = "__kmpc_barrier, __kmpc_fork_call",
-                          .slots = kSlots,
+                          .slots = kSymbols,
                           .taken = kTaken,
-                          .entry = kSlot___kmpc_fork_call,
-                          .thread_num = kSlot_omp_get_thread_num,
+                          .entry = kSymbol___kmpc_fork_call,
+                          .thread_num = kSymbol_omp_get_thread_num,
                           .quiet_idle = true,
                           .another = close_shortcuts};
 

@@ -15,10 +15,10 @@ namespace smelt::kmp {
 
 using namespace openmp;
 
-enum Slot : uint32_t {
-#define SYMBOL(name) kSlot_##name,
+enum Symbol : uint32_t {
+#define SYMBOL(name) kSymbol_##name,
 #include "symbols.def"
-  kSlots
+  kSymbols
 };
 
 // By the user's own settings, reductions are libomp's, and dynamic loops hand their chunks out in order. Set while

@@ -38,8 +38,8 @@ namespace {
 constexpr uint32_t kMostAtomics = 4;  // threads whose atomic operations on one line cost less than a tree
 
 // How the calling thread's reduction is done, until its end.
-enum class Way : uint8_t { kUnserved, kLibomps, kAtomics, kTree };
-constinit thread_local Way way __attribute__((tls_model("initial-exec"))) = Way::kUnserved;
+enum class ReductionMethod : uint8_t { kUnserved, kLibomps, kAtomics, kTree };
+constinit thread_local ReductionMethod way __attribute__((tls_model("initial-exec"))) = ReductionMethod::kUnserved;
 
 void pass_libomps(Position& at) {
   if (at.thread == 0) count(at.region->counters.real);
@@ -47,16 +47,17 @@ void pass_libomps(Position& at) {
 }
 
 // The same in all threads of the team.
-Way choose(const Position& at, const KmpIdent* where, const void* data, KmpCombine combine) {
-  if (reductions_are_libomps) return Way::kLibomps;
+ReductionMethod choose(const Position& at, const KmpIdent* where, const void* data, KmpCombine combine) {
+  if (reductions_are_libomps) return ReductionMethod::kLibomps;
   const bool atomics = where && (where->flags & kIdentAtomicReduce);
-  if (atomics && (at.barrier->participants() <= kMostAtomics || at.barrier->is_crowd())) return Way::kAtomics;
-  if (at.barrier->is_crowd() || at.barrier->participants() == 1 || !data || !combine) return Way::kLibomps;
+  if (atomics && (at.barrier->participants() <= kMostAtomics || at.barrier->is_crowd()))
+    return ReductionMethod::kAtomics;
+  if (at.barrier->is_crowd() || at.barrier->participants() == 1 || !data || !combine) return ReductionMethod::kLibomps;
   auto& region = *static_cast<Region*>(at.region);
-  if (reduction_for(region, at.epoch + 1)) return Way::kTree;
+  if (reduction_for(region, at.epoch + 1)) return ReductionMethod::kTree;
   if (at.thread == 0 && !region.reduction && (region.reduction = fork_for(region, *region.last_team)))
     region.reduces_from.store(at.epoch + 2, std::memory_order_relaxed);  // libomp's barrier orders it
-  return Way::kLibomps;
+  return ReductionMethod::kLibomps;
 }
 
 // The values of all in thread 0, which gets 1; the others 0, when it has let them go.
@@ -86,11 +87,11 @@ int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCom
   Position& at = position;
   if (!served(at, __builtin_return_address(0))) [[unlikely]]
     return BY_SHORTCUT(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
-  const Way chosen = choose(at, where, data, combine);
+  const ReductionMethod chosen = choose(at, where, data, combine);
   int32_t what = 2;  // by atomics
-  if (chosen == Way::kTree) {
+  if (chosen == ReductionMethod::kTree) {
     what = reduce(at, where, gtid, data, combine);
-  } else if (chosen == Way::kLibomps) {
+  } else if (chosen == ReductionMethod::kLibomps) {
     what = STOCK(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
     if (what == 0) pass_libomps(at);  // a barrier was in it
   }
@@ -102,10 +103,11 @@ int32_t reduce(Position& at, KmpIdent* where, KmpThread gtid, void* data, KmpCom
 [[gnu::noinline]] void end_in_region(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
   Position& at = position;
   switch (way) {
-    case Way::kUnserved: return;
-    case Way::kAtomics: return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
-    case Way::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return step(at);
-    case Way::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
+    case ReductionMethod::kUnserved: return;
+    case ReductionMethod::kAtomics:
+      return smelt::openmp::pass(at, [=] { return REAL(__kmpc_barrier)(where, gtid), true; });
+    case ReductionMethod::kTree: static_cast<Region*>(at.region)->reduction->fork(at.epoch + 1, {}); return step(at);
+    case ReductionMethod::kLibomps: STOCK(__kmpc_end_reduce)(where, gtid, lock); return pass_libomps(at);
   }
 }
 
@@ -130,14 +132,14 @@ void smelt_kmp_long___kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCritic
 int32_t __kmpc_reduce(KmpIdent* where, KmpThread gtid, int32_t values, size_t bytes, void* data, KmpCombine combine,
                       KmpCriticalName* lock) {
   const Position& at = position;
-  way = Way::kUnserved;
+  way = ReductionMethod::kUnserved;
   if (at.barrier || at.word || smelt_kmp_handed_on.last) [[likely]]
     return reduce_in_region(where, gtid, values, bytes, data, combine, lock);
   return BY_SHORTCUT(__kmpc_reduce)(where, gtid, values, bytes, data, combine, lock);
 }
 
 void __kmpc_end_reduce(KmpIdent* where, KmpThread gtid, KmpCriticalName* lock) {
-  if (way != Way::kUnserved) [[likely]]
+  if (way != ReductionMethod::kUnserved) [[likely]]
     return end_in_region(where, gtid, lock);
   BY_SHORTCUT(__kmpc_end_reduce)(where, gtid, lock);
 }

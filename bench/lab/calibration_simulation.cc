@@ -95,34 +95,35 @@ SimulationSettings settings_from(const SimulationArguments& arguments, const Mac
 }
 
 // A class as it was measured and as it is, and how far off each of its pairs comes out in the matrix.
-struct Row {
+struct ClassErrors {
   ClassFigures figures{};
   double truth = 0;                    // median hop
   std::vector<double> truths, errors;  // per unordered pair; errors relative, >= 0
 };
 
-std::vector<Row> compare(const Calibration& found, const SimulatedMachine& machine, const MachineFile& file) {
+std::vector<ClassErrors> compare(const Calibration& found, const SimulatedMachine& machine, const MachineFile& file) {
   const ProfileImage& image = found.image;
   std::vector<uint32_t> index;  // the image's CPUs in the file
   for (const uint32_t cpu : image.os_cpu)
     index.push_back(static_cast<uint32_t>(std::find(file.cpus.begin(), file.cpus.end(), cpu) - file.cpus.begin()));
-  std::vector<Row> rows(image.classes.size());
+  std::vector<ClassErrors> rows(image.classes.size());
   for (size_t k = 0; k < rows.size(); ++k) rows[k].figures = image.classes[k];
   const Costs& truth = machine.truth();
   for (uint32_t a = 0; a < image.n(); ++a)
     for (uint32_t b = a + 1; b < image.n(); ++b) {
       const size_t at = size_t{a} * image.n() + b;
-      Row& row = rows.at(found.class_of[at]);
+      ClassErrors& row = rows.at(found.class_of[at]);
       const double is = (double{truth.hop[truth.at(index[a], index[b])]} + truth.hop[truth.at(index[b], index[a])]) / 2;
       row.truths.push_back(is);
       if (is > 0) row.errors.push_back(std::abs(image.hop[at] / is - 1));
     }
-  for (Row& row : rows) row.truth = median(row.truths);
+  for (ClassErrors& row : rows) row.truth = median(row.truths);
   return rows;
 }
 
 Document simulation_document(const SimulationArguments& arguments, const MachineFile& file, const Calibration& found,
-                             const Costs& truth, const std::vector<Row>& rows, double seconds, double all_seconds) {
+                             const Costs& truth, const std::vector<ClassErrors>& rows, double seconds,
+                             double all_seconds) {
   Document out = {{"simulated", file.name},
                   {"noise_percent", arguments.noise_percent},
                   {"outliers_percent", arguments.outliers_percent},
@@ -137,7 +138,7 @@ Document simulation_document(const SimulationArguments& arguments, const Machine
                   {"unit", cost_unit_name(found.image.costs().unit)}};
   Document classes = classes_document(found.image.classes);
   for (size_t k = 0; k < rows.size(); ++k) {
-    const Row& row = rows[k];
+    const ClassErrors& row = rows[k];
     classes[k]["truth"] = row.truth;
     classes[k]["error"] = row.truth > 0 ? row.figures.hop / row.truth - 1 : 0;
     classes[k]["worst_error"] = row.errors.empty() ? 0 : *std::max_element(row.errors.begin(), row.errors.end());
@@ -199,7 +200,7 @@ int simulate_calibration(const SimulationArguments& arguments) {
   set_text(found.image.header.method, sizeof found.image.header.method,
            fmt::format("simulated, seed {}: {}", arguments.seed, found.image.header.method));
   const double seconds = machine->seconds(), all_seconds = machine->seconds_of_all_pairs();
-  const std::vector<Row> rows = compare(found, *machine, file);
+  const std::vector<ClassErrors> rows = compare(found, *machine, file);
   WrittenProfile written;
   if (!arguments.output.empty()) written = write_profile(found.image, arguments.output);
   Document out = simulation_document(arguments, file, found, machine->truth(), rows, seconds, all_seconds);

@@ -204,10 +204,10 @@ std::vector<bool> Results::failed(const std::string& kernel) const {
   return result;
 }
 
-std::vector<Row> Results::rows() const {
-  std::vector<Row> result;
+std::vector<SweepRow> Results::rows() const {
+  std::vector<SweepRow> result;
   for (const Series& one : series)
-    for (Row& row : rows_of(one, reference, failed(one.kernel))) result.push_back(std::move(row));
+    for (SweepRow& row : rows_of(one, reference, failed(one.kernel))) result.push_back(std::move(row));
   return result;
 }
 

@@ -32,7 +32,7 @@ struct Results {
   std::vector<std::string> settings;  // of the user's shell, that reached the runs
 
   std::vector<bool> failed(const std::string& kernel) const;  // by side
-  std::vector<Row> rows() const;
+  std::vector<SweepRow> rows() const;
   size_t moved() const;  // cells
 };
 

@@ -22,7 +22,7 @@ void trim_end(std::string& text) {
 class Text {
  public:
   Text(const Request& request, const Results& results) : request_(request), results_(results), rows_(results.rows()) {
-    for (const Row& row : rows_) shared_.insert(row.distance);
+    for (const SweepRow& row : rows_) shared_.insert(row.distance);
   }
 
   std::string write(const std::string& machine) {
@@ -88,7 +88,7 @@ class Text {
     text_ += '\n';
   }
 
-  void table_line(const Row& row, const std::vector<bool>& failed) {
+  void table_line(const SweepRow& row, const std::vector<bool>& failed) {
     text_ += fmt::format("{:>6}", row.size > 0 ? size_name(row.size) : "-");
     if (mixed()) text_ += fmt::format("  {:<5}", distance_name(row.distance));
     for (size_t i = 0; i < row.sides.size(); i++)
@@ -141,7 +141,7 @@ class Text {
 
   const Request& request_;
   const Results& results_;
-  const std::vector<Row> rows_;
+  const std::vector<SweepRow> rows_;
   std::set<Distance> shared_;
   std::string text_;
 };

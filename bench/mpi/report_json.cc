@@ -25,7 +25,7 @@ Json failures_json(const Results& results) {
   return list;
 }
 
-Json row_json(const Results& results, const Row& row) {
+Json row_json(const Results& results, const SweepRow& row) {
   Json json = {{"kernel", row.kernel},
                {"size", row.size},
                {"distance", epcc::distance_name(row.distance)},
@@ -92,9 +92,9 @@ std::string report_json(const Request& request, const Results& results, const st
                {"moved", results.moved()},
                {"warnings", results.warnings},
                {"failures", failures_json(results)}};
-  const std::vector<Row> rows = results.rows();
+  const std::vector<SweepRow> rows = results.rows();
   json["rows"] = Json::array();
-  for (const Row& row : rows) json["rows"].push_back(row_json(results, row));
+  for (const SweepRow& row : rows) json["rows"].push_back(row_json(results, row));
   json["summary"] = Json::array();
   for (const Summary& one : summarise(rows)) json["summary"].push_back(summary_json(one));
   json["cells"] = Json::array();

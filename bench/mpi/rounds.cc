@@ -37,9 +37,9 @@ std::optional<Spread> against_fastest(const Cells& cells, size_t reference, cons
   return spread(ratios);
 }
 
-Row row_of(const Series& series, Distance distance, const Cells& cells, size_t reference,
-           const std::vector<bool>& failed) {
-  Row row{series.kernel, series.size, distance, cells.size(), {}, std::nullopt, -1};
+SweepRow row_of(const Series& series, Distance distance, const Cells& cells, size_t reference,
+                const std::vector<bool>& failed) {
+  SweepRow row{series.kernel, series.size, distance, cells.size(), {}, std::nullopt, -1};
   for (size_t side = 0; side < failed.size(); side++) {
     const bool compared = side != reference && !failed[side] && !failed[reference];
     row.sides.push_back(figures_of(cells, side, reference, compared));
@@ -60,8 +60,8 @@ std::vector<double> Cell::hop_ns() const {
   return hops;
 }
 
-std::vector<Row> rows_of(const Series& series, size_t reference, const std::vector<bool>& failed) {
-  std::vector<Row> rows;
+std::vector<SweepRow> rows_of(const Series& series, size_t reference, const std::vector<bool>& failed) {
+  std::vector<SweepRow> rows;
   const auto add = [&](Distance distance) {
     Cells cells;
     for (const Cell& cell : series.cells)
@@ -75,10 +75,10 @@ std::vector<Row> rows_of(const Series& series, size_t reference, const std::vect
   return rows;
 }
 
-std::vector<Summary> summarise(const std::vector<Row>& rows) {
+std::vector<Summary> summarise(const std::vector<SweepRow>& rows) {
   std::vector<Summary> result;
   std::vector<double> logarithms;  // their sums, beside the result
-  for (const Row& row : rows) {
+  for (const SweepRow& row : rows) {
     if (!row.against_fastest || row.distance == Distance::kMoved) continue;
     const double ratio = row.against_fastest->median;
     auto it = std::ranges::find_if(

@@ -45,7 +45,7 @@ struct SideFigures {
   std::optional<Spread> ratio;  // this side / reference
 };
 
-struct Row {
+struct SweepRow {
   std::string kernel;
   long size = 0;
   Distance distance = Distance::kUnknown;
@@ -67,9 +67,9 @@ struct Summary {
 inline constexpr long kSummaryLimit = 1 << 20;
 
 // One row per distance that has cells: near, far; moved or unknown only when there is nothing else. `failed`: by side.
-std::vector<Row> rows_of(const Series& series, size_t reference, const std::vector<bool>& failed);
+std::vector<SweepRow> rows_of(const Series& series, size_t reference, const std::vector<bool>& failed);
 
 // One per kernel and distance, in the rows' order; kernels without ratios and moved rows have none.
-std::vector<Summary> summarise(const std::vector<Row>& rows);
+std::vector<Summary> summarise(const std::vector<SweepRow>& rows);
 
 }  // namespace smelt::bench

@@ -46,7 +46,7 @@ constexpr const char* kSwitchWords = "on|off"
     ;
 
 // One row of options.def, where its value goes, plus its outcome.
-struct Row {
+struct OptionEntry {
   const char* name;
   Type type;
   OptionScope scope;
@@ -64,7 +64,7 @@ struct Row {
 
 #define ROW(id, name, type, scope, unit, min, max, values, fallback, help) \
   {name, type, scope, unit, min, max, values, fallback, help, &parsed_options.id, kDefault, fallback, nullptr, ""},
-Row rows[] = {
+OptionEntry rows[] = {
 #define BOOL(id, name, scope, def, help) ROW(id, name, Type::kBool, scope, "", 0, 1, "0|1", (def) ? "1" : "0", help)
 #define INTEGER(id, name, scope, def, min, max, unit, help) \
   ROW(id, name, Type::kInteger, scope, unit, min, max, "", #def, help)
@@ -149,7 +149,7 @@ bool is_word(const char* known, const char* word, size_t length) {
 }
 
 // False where a word is bad, which is told here.
-bool parse_switches(const Row& row, const char* list) {
+bool parse_switches(const OptionEntry& row, const char* list) {
   bool good = true;
   const char* word = nullptr;
   for (size_t length = 0; next_word(&list, &word, &length);) {
@@ -165,7 +165,7 @@ bool parse_switches(const Row& row, const char* list) {
 }
 
 // Puts `text` where the row's value belongs; false, after one line, where it is not such a value.
-bool take(Row& row, const char* text) {
+bool take(OptionEntry& row, const char* text) {
   char wanted[160] = "0 or 1";
   bool good = true;
   switch (row.type) {
@@ -201,7 +201,7 @@ bool take(Row& row, const char* text) {
 }
 
 // The same of a value in a list.
-bool take_word(Row& row, const char* value, size_t length) {
+bool take_word(OptionEntry& row, const char* value, size_t length) {
   char text[sizeof row.word] = "";
   if (length >= sizeof text) {
     log_line("%s=%.*s is too long; %s is used", row.name, static_cast<int>(length), value, row.text);
@@ -215,7 +215,7 @@ bool take_word(Row& row, const char* value, size_t length) {
   return true;
 }
 
-bool note(Row& row, bool taken, const char* from) {
+bool note(OptionEntry& row, bool taken, const char* from) {
   if (taken || row.type == Type::kSwitches)  // the good words of a list count
     row.from = from;
   else if (row.from == kDefault)
@@ -224,7 +224,7 @@ bool note(Row& row, bool taken, const char* from) {
 }
 
 // The name that the row had in earlier versions, "" where that was no other.
-const char* old_name(const Row& row, char (&room)[64]) {
+const char* old_name(const OptionEntry& row, char (&room)[64]) {
   if (row.type == Type::kCounts) return kOldStatsFile;
   if (!is_tuning(row.name)) return "";
   std::snprintf(room, sizeof room, "SMELT_%s", row.name + kTunePrefix);
@@ -241,7 +241,7 @@ void check_name(const char* name, size_t prefix) {
     if (distance < best) best = distance, nearest = now;
   };
   char room[64];
-  for (const Row& row : rows) {
+  for (const OptionEntry& row : rows) {
     compare(row.name, row.name);
     compare(old_name(row, room), row.name);
     if (row.type != Type::kSwitches) continue;
@@ -262,8 +262,8 @@ bool take_tuning(const char* list, const char* from) {
   const char* word = nullptr;
   for (size_t length = 0; next_word(&list, &word, &length);) {
     const size_t name = strcspn(word, "=,");
-    Row* found = nullptr;
-    for (Row& row : rows)
+    OptionEntry* found = nullptr;
+    for (OptionEntry& row : rows)
       if (is_tuning(row.name) && is_word(row.name + kTunePrefix, word, name)) found = &row;
     if (found) {
       const size_t value = name < length ? name + 1 : length;
@@ -278,20 +278,20 @@ bool take_tuning(const char* list, const char* from) {
   return good;
 }
 
-void read_environment(Row& row) {
+void read_environment(OptionEntry& row) {
   const char* text = is_tuning(row.name) ? nullptr : secure_getenv(row.name);
   if (text && *text) note(row, take(row, text), kEnvironment);
 }
 
 // What an old name says, in this version and after a line; nullptr where it is not set, or the new one counts.
-const char* read_old(const char* old, bool newer_is_set, const Row& row) {
+const char* read_old(const char* old, bool newer_is_set, const OptionEntry& row) {
   const char* const text = old && *old ? secure_getenv(old) : nullptr;
   if (!text || !*text) return nullptr;
   if (newer_is_set) log_line("%s is an old name and does not count: %s is set", old, row.name);
   return newer_is_set ? nullptr : text;
 }
 
-void read_old_switches(Row& row) {
+void read_old_switches(OptionEntry& row) {
   const bool newer_is_set = row.from != kDefault;
   for (const Switch& one : switches)
     for (const char* const old : one.old) {
@@ -304,7 +304,7 @@ void read_old_switches(Row& row) {
     }
 }
 
-void read_old_name(Row& row) {
+void read_old_name(OptionEntry& row) {
   char room[64];
   const char* const old = old_name(row, room);
   const char* const text = read_old(old, row.from != kDefault, row);
@@ -328,9 +328,9 @@ void warn_of_unknown_names() {
 }
 
 void parse_all() {
-  for (Row& row : rows) read_environment(row);
+  for (OptionEntry& row : rows) read_environment(row);
   if (const char* const list = secure_getenv(kTune)) take_tuning(list, kEnvironment);
-  for (Row& row : rows)
+  for (OptionEntry& row : rows)
     if (row.type == Type::kSwitches)
       read_old_switches(row);
     else
@@ -361,7 +361,7 @@ void parse_options() {
 int set_option(const char* name, const char* value) {
   options();  // first what the environment says, or it would come later and undo this
   if (std::strcmp(name, kTune) == 0) return take_tuning(value, kHost) ? 0 : -EINVAL;
-  for (Row& row : rows) {
+  for (OptionEntry& row : rows) {
     if (std::strcmp(row.name, name) != 0) continue;
     if (is_tuning(name)) return note(row, take_word(row, value, std::strlen(value)), kHost) ? 0 : -EINVAL;
     char* copy = strdup(value);
@@ -381,7 +381,7 @@ uint32_t option_count() { return kRows; }
 
 void option_row(uint32_t index, OptionRow* out) {
   options();
-  const Row& row = rows[index];
+  const OptionEntry& row = rows[index];
   static const char* const kTypes[] = {"bool", "integer", "choice", "text", "integer", "text", "list"};
   static char ranges[kRows][48];
   const char* range = row.values;

@@ -60,12 +60,12 @@ Json side_document(const Picture& p, const TreeSide& side) {
 // The waits between participants: a message's round is the number of messages, one after the other, that its sender
 // must have waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
 struct RoundChart {
-  struct Message {
+  struct Arrow {
     uint16_t from, to;
     uint32_t round;
   };
   uint32_t rounds = 0;
-  std::vector<Message> messages;  // by round, then by the sender's row
+  std::vector<Arrow> messages;  // by round, then by the sender's row
 };
 
 // Everybody's actions over time, from a traced run of the prediction.
@@ -246,7 +246,7 @@ Json matrix_document(const Picture& p, const std::vector<CostKind>& kinds) {
 Json rounds_document(const Picture& p) {
   const RoundChart chart = lay_out_rounds(p);
   Json out = costs_document(p), messages = Json::array();
-  for (const RoundChart::Message& one : chart.messages)
+  for (const RoundChart::Arrow& one : chart.messages)
     messages.push_back({{"from", p.cpu[one.from]},
                         {"to", p.cpu[one.to]},
                         {"round", one.round},

@@ -170,7 +170,7 @@ Picture make_picture(const MachineFile& machine, const PictureRequest& request, 
   int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort, visitor)
                    : build(named, request.op, root, p.costs, arena, &choice, request.effort);
   if (error) refuse_request(request, named, n, error);
-  Verdict verdict;
+  Validation verdict;
   if (validate(choice.schedule, arena, &verdict) != 0) refuse_request(request, named, n, -ENOMEM);
   char text[64];
   choice_text(choice, text, sizeof text);

@@ -8,7 +8,7 @@
 namespace smelt {
 
 int bad_tree(const Costs& costs, uint32_t, int root, Arena& arena, Tree* out) {
-  return prim_tree(costs, Link::kDearest, root, arena, out);
+  return prim_tree(costs, EdgeChoice::kDearest, root, arena, out);
 }
 
 }  // namespace smelt

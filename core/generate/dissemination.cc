@@ -16,7 +16,7 @@ uint32_t dissemination_rounds(uint32_t n, uint32_t width) {
   return rounds;
 }
 
-uint32_t disseminate(const uint16_t* member, uint32_t n, uint32_t width, uint32_t first_round, Message* out) {
+uint32_t disseminate(const uint16_t* member, uint32_t n, uint32_t width, uint32_t first_round, RoundMessage* out) {
   uint32_t count = 0, round = first_round;
   for (uint64_t step = 1; step < n; step *= width + 1, ++round) {
     for (uint32_t i = 0; i < n; ++i) {
@@ -36,7 +36,7 @@ int dissemination(const Costs& costs, uint32_t arg, Arena& arena, Exchange* out)
   const uint32_t n = costs.n;
   if (arg == 0 || n == 0 || n > kMaxParticipants) return -EINVAL;
   Exchange exchange{n, dissemination_rounds(n, arg), disseminate(nullptr, n, arg, 0, nullptr), nullptr};
-  exchange.messages = arena.make<Message>(exchange.count);
+  exchange.messages = arena.make<RoundMessage>(exchange.count);
   if (!exchange.messages) return -ENOMEM;
   disseminate(nullptr, n, arg, 0, exchange.messages);
   *out = exchange;

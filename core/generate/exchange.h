@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-struct Message {
+struct RoundMessage {
   uint16_t round;
   uint16_t from;
   uint16_t to;
@@ -22,8 +22,8 @@ struct Message {
 struct Exchange {
   uint32_t n = 0;
   uint32_t rounds = 0;
-  uint32_t count = 0;           // messages
-  Message* messages = nullptr;  // [count]
+  uint32_t count = 0;                // messages
+  RoundMessage* messages = nullptr;  // [count]
 };
 
 }  // namespace smelt

@@ -164,7 +164,7 @@ int forest_exchange(const Costs& costs, uint32_t, Arena& arena, Exchange* out) {
   // The messages are allocated first, so that the scratch behind them can be given back: as many as the hybrid's.
   char* const start = arena.mark();
   static_assert(kMaxParticipants <= 4096, "8^4: four rounds of dissemination");
-  Message* const messages = arena.make<Message>(size_t{n} * (2 + 4 * kLeaderWidth));
+  RoundMessage* const messages = arena.make<RoundMessage>(size_t{n} * (2 + 4 * kLeaderWidth));
   char* const scratch = arena.mark();
   Forest forest;
   int error = messages ? grow(costs, arena, &forest) : -ENOMEM;

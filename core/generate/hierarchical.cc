@@ -66,7 +66,7 @@ int nest(const Levels& levels, uint32_t n, Arena& arena, Nesting* out) {
 }
 
 // The messages of all levels, into `out` unless that is null; returns how many, and the rounds.
-uint32_t write(const Nesting& nesting, uint32_t width, Message* out, uint32_t* rounds) {
+uint32_t write(const Nesting& nesting, uint32_t width, RoundMessage* out, uint32_t* rounds) {
   uint32_t count = 0, round = 0;
   for (uint32_t level = 1; level < nesting.levels; ++level) {
     const uint16_t* const inner = nesting.begins(level - 1);
@@ -103,7 +103,7 @@ int hierarchical_exchange(const Costs& costs, uint32_t arg, Arena& arena, Exchan
   // each of the width * log(g) targets, which is never more than among n that are all alike at once, and one round more
   // for each level.
   const uint32_t most = std::min((dissemination_rounds(n, arg) + kMostLevels) * arg, n - 1);
-  Message* const messages = arena.make<Message>(size_t{n} * std::max(most, 1u));
+  RoundMessage* const messages = arena.make<RoundMessage>(size_t{n} * std::max(most, 1u));
   char* const scratch = arena.mark();
   TreeProblem problem;
   Levels levels;

@@ -67,7 +67,7 @@ int hybrid_exchange(const Costs& costs, uint32_t, Arena& arena, Exchange* out) {
   // fewer than n each, and the leaders' all-to-all at most 15 per leader, their dissemination 7 in each of 4 rounds.
   char* const start = arena.mark();
   static_assert(kMaxParticipants <= 4096, "8^4: four rounds of dissemination");
-  Message* const messages = arena.make<Message>(size_t{n} * (2 + 4 * kLeaderWidth));
+  RoundMessage* const messages = arena.make<RoundMessage>(size_t{n} * (2 + 4 * kLeaderWidth));
   char* const scratch = arena.mark();
   Groups groups;
   if (!messages || !find_groups(costs, arena, &groups)) {

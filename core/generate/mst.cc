@@ -63,12 +63,12 @@ struct Grower {
 
 }  // namespace
 
-int prim_tree(const Costs& costs, Link link, int root, Arena& arena, Tree* out) {
+int prim_tree(const Costs& costs, EdgeChoice link, int root, Arena& arena, Tree* out) {
   const uint32_t n = costs.n;
   if (int error = start_tree(n, root, 0, arena, out)) return error;
   char* const scratch = arena.mark();
   Grower grower{costs,
-                link == Link::kCheapest ? 1.f : -1.f,
+                link == EdgeChoice::kCheapest ? 1.f : -1.f,
                 *out,
                 arena.make<uint16_t>(size_t{n} * n),
                 arena.make<uint32_t>(n),
@@ -80,7 +80,7 @@ int prim_tree(const Costs& costs, Link link, int root, Arena& arena, Tree* out) 
 }
 
 int mst_tree(const Costs& costs, uint32_t, int root, Arena& arena, Tree* out) {
-  return prim_tree(costs, Link::kCheapest, root, arena, out);
+  return prim_tree(costs, EdgeChoice::kCheapest, root, arena, out);
 }
 
 }  // namespace smelt

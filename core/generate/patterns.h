@@ -56,7 +56,7 @@ inline uint16_t at_position(uint32_t position, uint16_t root) {
 // The messages with which `n` members inform each other in rounds of `width` targets each (dissemination.cc), from
 // round `first_round` on. Writes to `out` unless that is null; returns how many messages there are.
 // member == nullptr: the participants 0..n-1.
-uint32_t disseminate(const uint16_t* member, uint32_t n, uint32_t width, uint32_t first_round, Message* out);
+uint32_t disseminate(const uint16_t* member, uint32_t n, uint32_t width, uint32_t first_round, RoundMessage* out);
 uint32_t dissemination_rounds(uint32_t n, uint32_t width);
 
 }  // namespace smelt

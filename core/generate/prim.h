@@ -5,9 +5,9 @@
 
 namespace smelt {
 
-enum class Link { kCheapest, kDearest };  // which link the tree grows along
+enum class EdgeChoice { kCheapest, kDearest };  // which link the tree grows along
 
 // Grows from `root` (-1: participant 0) along the cheapest or dearest t_send + t_receive. 0, -EINVAL, -ENOMEM.
-int prim_tree(const Costs& costs, Link link, int root, Arena& arena, Tree* out);
+int prim_tree(const Costs& costs, EdgeChoice link, int root, Arena& arena, Tree* out);
 
 }  // namespace smelt

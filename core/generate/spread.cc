@@ -114,7 +114,7 @@ struct Merge {
   uint32_t rounds() const { return (groups.largest > 1) + dissemination_rounds(groups.most, width); }
 
   // Writes from round `round` on, into `out` unless that is null. Returns how many messages there are.
-  uint32_t write(uint32_t round, Message* out) const {
+  uint32_t write(uint32_t round, RoundMessage* out) const {
     uint32_t count = 0;
     const auto add = [&](uint16_t from, uint16_t to) {
       if (out) out[count] = {static_cast<uint16_t>(round), from, to};
@@ -144,11 +144,11 @@ struct Merge {
 // Puts the messages of each round into the order in which their senders begin it: a reader that waits for the last one
 // first pays a whole read for the second (schedule/predict.h). `ready`: when each begins the first round; on return,
 // when the last of those that it has heard of did. False: out of memory.
-bool sort_by_sender(Message* messages, uint32_t count, float* ready, uint32_t n, Arena& arena) {
+bool sort_by_sender(RoundMessage* messages, uint32_t count, float* ready, uint32_t n, Arena& arena) {
   char* const scratch = arena.mark();
   auto *by_time = arena.make<uint16_t>(n), *rank = arena.make<uint16_t>(n);
   auto* begin = arena.make<uint32_t>(n + 1);
-  auto* sorted = arena.make<Message>(count);
+  auto* sorted = arena.make<RoundMessage>(count);
   auto* heard = arena.make<float>(n);
   const bool fits = by_time && rank && begin && sorted && heard;
   for (uint32_t first = 0, end = 0; fits && first < count; first = end) {
@@ -159,7 +159,7 @@ bool sort_by_sender(Message* messages, uint32_t count, float* ready, uint32_t n,
     std::copy_n(ready, n, heard);
     std::fill_n(begin, n + 1, 0u);
     for (; end < count && messages[end].round == messages[first].round; ++end) {
-      const Message& message = messages[end];
+      const RoundMessage& message = messages[end];
       ++begin[rank[message.from] + 1];
       heard[message.to] = std::max(heard[message.to], ready[message.from]);
     }
@@ -200,7 +200,7 @@ int spread_with(const Costs& costs, uint32_t arg, const ShareSearch& search, Are
   const uint32_t count = clusters.count;
   const Merge merge{groups, count, arg};
   const uint32_t merging = merge.write(0, nullptr), across = count * (count - 1);
-  Message* const messages = arena.make<Message>(size_t{2} * merging + across + 1);
+  RoundMessage* const messages = arena.make<RoundMessage>(size_t{2} * merging + across + 1);
   char* const scratch = arena.mark();
   Shares shares;
   if (!messages || share_clusters(costs, clusters, search, arena, &shares) != 0) {

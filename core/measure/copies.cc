@@ -25,7 +25,7 @@
 namespace smelt {
 namespace {
 
-enum Kind { kCopy, kSingleCopy, kReduce, kKinds };
+enum CopyCurve { kCopy, kSingleCopy, kReduce, kKinds };
 constexpr uint64_t kLargest = kSampledBytes[kCurveSizes - 1];  // bytes: the curves' longest message
 constexpr uint32_t kLeastSamples = 5;                          // of a size, however long it takes
 constexpr int kPattern = 0x3f;  // in every byte: a small double, so that sums stay ordinary numbers
@@ -57,7 +57,7 @@ class Partner {
     }
     if (rank_.n == 1) theirs_ = std::vector<double>(own_.size());
     for (uint32_t s = 0; s < effort_.sizes; ++s)
-      for (const Kind kind : {kCopy, kSingleCopy, kReduce}) {
+      for (const CopyCurve kind : {kCopy, kSingleCopy, kReduce}) {
         if (kind == kSingleCopy && !single) continue;
         if (!measure(kind, s)) return -EIO;
       }
@@ -69,7 +69,7 @@ class Partner {
   bool reads() const { return rank_.me == 0; }
   char* read_into() { return reinterpret_cast<char*>(rank_.n == 1 ? theirs_.data() : own_.data()); }
 
-  bool measure(Kind kind, uint32_t s) {
+  bool measure(CopyCurve kind, uint32_t s) {
     const uint64_t bytes = kSampledBytes[s];
     const auto samples =
         static_cast<uint32_t>(std::clamp<uint64_t>(effort_.bytes / bytes, kLeastSamples, effort_.most_samples));
@@ -96,7 +96,7 @@ class Partner {
     return true;
   }
 
-  bool move(Kind kind, uint64_t bytes) {
+  bool move(CopyCurve kind, uint64_t bytes) {
     char* const to = read_into();
     switch (kind) {
       case kCopy: std::memcpy(to, board_.data, bytes); return true;

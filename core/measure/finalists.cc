@@ -119,7 +119,7 @@ class Field {
   void add(const Choice& choice) {
     char* const start = arena_.mark();
     Schedule closed;
-    Verdict verdict;
+    Validation verdict;
     double predicted = 0;
     if (close(op_, choice, costs_, arena_, &closed) != 0 || steady_price(closed, costs_, arena_, &predicted) != 0 ||
         validate(closed, arena_, &verdict) != 0)

@@ -120,7 +120,7 @@ int try_partners(const Choice& plain, const Costs& costs, const SearchEffort& ef
     arena.rewind(start);
     return error;
   }
-  auto* const messages = arena.make<Message>(plain.exchange.count);
+  auto* const messages = arena.make<RoundMessage>(plain.exchange.count);
   error = messages ? move_participants(plain.schedule, place, arena, &moved.schedule) : -ENOMEM;
   if (error) {
     arena.rewind(start);
@@ -129,7 +129,7 @@ int try_partners(const Choice& plain, const Costs& costs, const SearchEffort& ef
   moved.partners = true;
   moved.exchange.messages = messages;
   for (uint32_t m = 0; m < moved.exchange.count; ++m) {
-    const Message& message = plain.exchange.messages[m];
+    const RoundMessage& message = plain.exchange.messages[m];
     messages[m] = {message.round, place[message.from], place[message.to]};
   }
   *best = moved;

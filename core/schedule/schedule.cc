@@ -170,7 +170,7 @@ int tree_schedule(Operation op, const Tree* gather, const Tree* release, const L
 bool is_well_formed(const Exchange& exchange) {
   if (exchange.n == 0 || exchange.n > kMaxParticipants) return false;
   for (uint32_t m = 0; m < exchange.count; ++m) {
-    const Message& message = exchange.messages[m];
+    const RoundMessage& message = exchange.messages[m];
     if (message.from >= exchange.n || message.to >= exchange.n || message.from == message.to) return false;
     if (message.round >= exchange.rounds || (m > 0 && message.round < exchange.messages[m - 1].round)) return false;
   }
@@ -182,7 +182,7 @@ struct ByParticipant {
   uint32_t* begin = nullptr;  // [n + 1]
   uint32_t* list = nullptr;   // [count] indices of messages
 
-  bool make(const Exchange& exchange, uint16_t Message::*side, Arena& arena) {
+  bool make(const Exchange& exchange, uint16_t RoundMessage::*side, Arena& arena) {
     begin = arena.make<uint32_t>(exchange.n + 1);
     list = arena.make<uint32_t>(exchange.count);
     if (!begin || !list) return false;
@@ -246,7 +246,7 @@ struct Lined {
     float first = visible[list[0]], last = first;
     auto widest = Distance::kSelf;
     for (uint32_t k = 0; k < count; ++k) {
-      const Message& message = exchange.messages[list[k]];
+      const RoundMessage& message = exchange.messages[list[k]];
       widest = std::max(widest, distance_in(costs, message.from, message.to));
       first = std::min(first, visible[list[k]]);
       last = std::max(last, visible[list[k]]);
@@ -354,7 +354,7 @@ int barrier_schedule(const Exchange& exchange, Arena& arena, Schedule* out, cons
   char* const scratch = arena.mark();
   ByParticipant sent, received;
   Lined lined;
-  if (!sent.make(exchange, &Message::from, arena) || !received.make(exchange, &Message::to, arena) ||
+  if (!sent.make(exchange, &RoundMessage::from, arena) || !received.make(exchange, &RoundMessage::to, arena) ||
       !lined.make(exchange, arena)) {
     arena.rewind(start);
     return -ENOMEM;

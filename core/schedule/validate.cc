@@ -24,7 +24,7 @@ struct Knowledge {
 };
 
 // Has everybody heard whom the operation promises?
-Verdict check_heard(const Schedule& schedule, const Knowledge& knowledge) {
+Validation check_heard(const Schedule& schedule, const Knowledge& knowledge) {
   for (uint16_t i = 0; i < schedule.n; ++i) {
     if (schedule.op == Operation::kReduce && i != schedule.root) continue;
     for (uint16_t whom = 0; whom < schedule.n; ++whom) {
@@ -35,7 +35,7 @@ Verdict check_heard(const Schedule& schedule, const Knowledge& knowledge) {
   return {};
 }
 
-Verdict run(const Schedule& schedule, Programs& programs, Knowledge& knowledge) {
+Validation run(const Schedule& schedule, Programs& programs, Knowledge& knowledge) {
   const uint32_t words = knowledge.words;
   for (uint16_t i = 0; i < schedule.n; ++i) knowledge.of[size_t{i} * words + i / 64] |= uint64_t{1} << (i % 64);
   programs.run(
@@ -79,7 +79,7 @@ const char* flaw_text(Flaw flaw) {
   return "?";
 }
 
-int validate(const Schedule& schedule, Arena& arena, Verdict* out) {
+int validate(const Schedule& schedule, Arena& arena, Validation* out) {
   char* const scratch = arena.mark();
   Programs programs;
   uint16_t who = kNobody;
@@ -102,7 +102,7 @@ int validate(const Schedule& schedule, Arena& arena, Verdict* out) {
 }
 
 int check_schedule(const Schedule& schedule, Arena& arena) {
-  Verdict verdict;
+  Validation verdict;
   if (const int error = validate(schedule, arena, &verdict)) return error;
   return verdict.flaw == Flaw::kNone ? 0 : -EINVAL;
 }

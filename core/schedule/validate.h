@@ -14,7 +14,7 @@ enum class Flaw : uint8_t {
 };
 const char* flaw_text(Flaw flaw);
 
-struct Verdict {
+struct Validation {
   Flaw flaw = Flaw::kNone;
   uint16_t who = kNobody;   // the participant concerned
   uint16_t whom = kNobody;  // its counterpart
@@ -23,7 +23,7 @@ struct Verdict {
 // Runs the programs to the end, carrying with every message the set of participants its sender has heard of.
 // Barrier: at the end everybody has heard everybody; broadcast: everybody the root; reduce: the root everybody.
 // 0 (the verdict is in *out) or -ENOMEM.
-int validate(const Schedule& schedule, Arena& arena, Verdict* out);
+int validate(const Schedule& schedule, Arena& arena, Validation* out);
 
 // The same for a caller that only wants to know whether it may run: 0, -EINVAL or -ENOMEM. A schedule that runs in
 // somebody's program is validated there and then: a wrong one would hang or, worse, let go early.

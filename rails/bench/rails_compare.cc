@@ -58,7 +58,7 @@ struct Arguments {
 constexpr int kCannot = 77;  // tests call that skipped
 constexpr uint64_t kAnswer = 8;
 
-struct Way {
+struct Contender {
   std::string name;
   smelt_rail_options options;
 };
@@ -79,8 +79,8 @@ struct Shared {
 
 class Node {
  public:
-  Node(const std::string& profile, const std::vector<Way>& ways, int from, int to) {
-    for (const Way& way : ways) {
+  Node(const std::string& profile, const std::vector<Contender>& ways, int from, int to) {
+    for (const Contender& way : ways) {
       smelt_rails* rails = nullptr;
       check(smelt_rails_open(profile.c_str(), &way.options, &rails), "open");
       char address[SMELT_RAIL_ADDRESS];
@@ -167,8 +167,8 @@ void measure(const Node& node, int number, size_t ways, const Arguments& argumen
       }
 }
 
-void run_own(const Nodes& nodes, const Arguments& arguments, const std::vector<Way>& ways, const std::string& folder,
-             Shared* shared) {
+void run_own(const Nodes& nodes, const Arguments& arguments, const std::vector<Contender>& ways,
+             const std::string& folder, Shared* shared) {
   int pipes[2][2];
   if (::pipe(pipes[0]) != 0 || ::pipe(pipes[1]) != 0) fail("no pipe");
   std::vector<pid_t> pids;
@@ -253,9 +253,9 @@ void print_row(const std::string& first, const std::vector<std::string>& cells) 
   std::fflush(stdout);
 }
 
-std::vector<std::string> names_of(const std::vector<Way>& ways) {
+std::vector<std::string> names_of(const std::vector<Contender>& ways) {
   std::vector<std::string> names;
-  for (const Way& way : ways) names.push_back(way.name);
+  for (const Contender& way : ways) names.push_back(way.name);
   return names;
 }
 
@@ -293,7 +293,7 @@ struct Goal {
   }
 };
 
-bool report_own(const Arguments& arguments, const std::vector<Way>& ways, const Shared& shared) {
+bool report_own(const Arguments& arguments, const std::vector<Contender>& ways, const Shared& shared) {
   const size_t rails = arguments.rates.size(), finish = ways.size() - 1;
   fmt::print("\nOur rails, Mbit/s from the sending to the answer, medians of {} rounds and more:\n", arguments.rounds);
   print_row("size", names_of(ways));
@@ -443,7 +443,7 @@ int run(const Arguments& arguments) {
   (void)!std::system((arguments.smelt + " info --rails --network " + folder + "/node1.network.json").c_str());
   std::fflush(stdout);
 
-  std::vector<Way> ways;
+  std::vector<Contender> ways;
   for (uint32_t r = 0; r < nodes.rails(); ++r)
     ways.push_back({Nodes::interface(r), {.split = SMELT_RAIL_SINGLE, .single = r, .patience_ms = 0, .reserved = {}}});
   for (const auto& [name, split] :

@@ -67,7 +67,7 @@ void choose(smelt_rails& rails, Peer& peer, uint64_t bytes, RailSplit* split) {
   split->finish_us = parts.finish_us, split->used = parts.used;
 }
 
-void give(smelt_rails& rails, Link& link, Request& request, uint64_t offset, uint64_t bytes) {
+void give(smelt_rails& rails, Link& link, RailRequest& request, uint64_t offset, uint64_t bytes) {
   Run& run = request.run[link.rail];
   run = {nullptr, &request, offset, bytes};
   append(link.queue, &run);
@@ -94,7 +94,7 @@ double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes) {
 }
 
 void dispatch(smelt_rails& rails, Peer& peer) {
-  for (Request* request = peer.undispatched; request; request = peer.undispatched) {
+  for (RailRequest* request = peer.undispatched; request; request = peer.undispatched) {
     if (request->number >= peer.read_there + kMessages) return;
     RailSplit split;
     bool known;

@@ -125,7 +125,7 @@ void fade(const smelt_rails& rails, Pace& pace) {
 
 void greet(smelt_rails& rails, Link& link) {
   if (rails.now < link.hello_at) return;
-  if (link.posted < kMostGreetings) post_control(rails, link, Kind::kHello, 0, link.epoch);
+  if (link.posted < kMostGreetings) post_control(rails, link, PacketKind::kHello, 0, link.epoch);
   link.hello_wait = link.hello_wait == 0 ? kFirstHello : 2 * link.hello_wait;
   if (link.hello_wait > kLastHello) link.hello_wait = kLastHello;
   link.hello_at = rails.now + link.hello_wait;
@@ -138,7 +138,7 @@ void ask(smelt_rails& rails, Peer& peer) {
   if (peer.ping_wait > kLastPing) peer.ping_wait = kLastPing;
   peer.ping_at = rails.now + peer.ping_wait;
   for (Link& link : peer.link)
-    if (link.up) post_control(rails, link, Kind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
+    if (link.up) post_control(rails, link, PacketKind::kPing, static_cast<uint64_t>(rails.now), link.epoch);
 }
 
 void judge(smelt_rails& rails, Peer& peer, Link& link) {
@@ -174,7 +174,7 @@ void hello(smelt_rails& rails, Link& link, uint32_t epoch) {
     link.unread = 0;  // packets here of the old epoch are of no interest to the new one
     link.news = 0, link.news_due = 0;
   }
-  post_control(rails, link, Kind::kWelcome, 0, epoch);
+  post_control(rails, link, PacketKind::kWelcome, 0, epoch);
   if (!link.up) link.hello_at = rails.now;  // it works in one direction
 }
 
@@ -232,7 +232,7 @@ void begins(smelt_rails& rails, Link& link) {
   if (link.pace.window < rails.rail[link.rail].holds) link.window = link.pace.window;
 }
 
-void hear(smelt_rails& rails, Link& link, const Header& header) {
+void hear(smelt_rails& rails, Link& link, const PacketHeader& header) {
   Peer& peer = *link.peer;
   if (header.messages_read > peer.read_there && header.messages_read <= peer.next_send)
     peer.read_there = header.messages_read;
@@ -243,7 +243,7 @@ void hear(smelt_rails& rails, Link& link, const Header& header) {
   for (; link.arrived < header.arrived; ++link.arrived) {
     Packet* packet = link.ring[link.arrived % kRing];
     bytes += packet->bytes;
-    if (Request* request = packet->request) {
+    if (RailRequest* request = packet->request) {
       request->left -= packet->part;
       if (request->left == 0) {
         forget_send(peer, *request);
@@ -308,8 +308,8 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
   }
   peer.again_last = nullptr;
   peer.homeless = {};
-  for (Request* request = peer.first_send; request;) {
-    Request* next = request->next;
+  for (RailRequest* request = peer.first_send; request;) {
+    RailRequest* next = request->next;
     finish(*request, request->number < peer.read_there ? 0 : error);  // it has it all, if not by the way we know of
     request = next;
   }
@@ -319,8 +319,8 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
     finish(*in.receive, error);
     in.receive = nullptr;
   }
-  for (Request* request = peer.first_receive; request;) {
-    Request* next = request->next;
+  for (RailRequest* request = peer.first_receive; request;) {
+    RailRequest* next = request->next;
     finish(*request, error);
     request = next;
   }
@@ -328,9 +328,9 @@ void peer_failed(smelt_rails& rails, Peer& peer, int error) {
 }
 
 void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
-  const Header& header = header_of(*packet);
-  const bool ours = packet->bytes >= sizeof(Header) && header.magic == kPacketMagic && header.bytes == packet->bytes &&
-                    header.to == rails.instance;
+  const PacketHeader& header = header_of(*packet);
+  const bool ours = packet->bytes >= sizeof(PacketHeader) && header.magic == kPacketMagic &&
+                    header.bytes == packet->bytes && header.to == rails.instance;
   Peer* peer = ours ? peer_of(rails, header.from) : nullptr;
   if (!peer || !peer->link[rail].present) {  // not ours, or not yet: the greeter will greet again
     give_packet(rails, packet);
@@ -339,33 +339,33 @@ void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet) {
   Link& link = peer->link[rail];
   peer->touched = true;
   peer->heard = peer->reached = rails.now;
-  const Kind kind = static_cast<Kind>(header.kind);
+  const PacketKind kind = static_cast<PacketKind>(header.kind);
   if (peer->error) {
-    if (kind == Kind::kBye) post_control(rails, link, Kind::kByeSeen, 0, link.epoch);
+    if (kind == PacketKind::kBye) post_control(rails, link, PacketKind::kByeSeen, 0, link.epoch);
     give_packet(rails, packet);
     return;
   }
   hear(rails, link, header);
   const uint32_t epoch = header.epoch;
   const uint64_t number = header.number;
-  if (kind == Kind::kData) {
+  if (kind == PacketKind::kData) {
     take_data(rails, link, packet);
     return;
   }
   give_packet(rails, packet);
   switch (kind) {
-    case Kind::kHello: hello(rails, link, epoch); break;
-    case Kind::kWelcome: welcome(rails, link, epoch); break;
-    case Kind::kPing: post_control(rails, link, Kind::kPong, number, link.epoch); break;
-    case Kind::kPong:
+    case PacketKind::kHello: hello(rails, link, epoch); break;
+    case PacketKind::kWelcome: welcome(rails, link, epoch); break;
+    case PacketKind::kPing: post_control(rails, link, PacketKind::kPong, number, link.epoch); break;
+    case PacketKind::kPong:
       if (static_cast<int64_t>(number) > peer->pong && static_cast<int64_t>(number) <= rails.now)
         peer->pong = static_cast<int64_t>(number);
       break;
-    case Kind::kBye:
-      post_control(rails, link, Kind::kByeSeen, 0, link.epoch);
+    case PacketKind::kBye:
+      post_control(rails, link, PacketKind::kByeSeen, 0, link.epoch);
       peer_failed(rails, *peer, -EPIPE);
       break;
-    case Kind::kByeSeen: peer->bye_seen = true; break;
+    case PacketKind::kByeSeen: peer->bye_seen = true; break;
     default: break;
   }
 }

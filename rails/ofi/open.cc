@@ -125,7 +125,7 @@ uint64_t shortest_split(const smelt_rails& rails) {
 
 // Which rail of theirs is in the same network as which of ours: the first with the first, so that both sides find the
 // same pairs. Where none is (routed networks): the first open ones.
-bool pair_rails(const Address& ours, const Address& theirs, int32_t pair[kMaxRails]) {
+bool pair_rails(const RailsAddress& ours, const RailsAddress& theirs, int32_t pair[kMaxRails]) {
   bool taken[kMaxRails] = {}, any = false;
   for (uint32_t r = 0; r < ours.rails; ++r) {
     pair[r] = -1;
@@ -164,8 +164,8 @@ void free_everything(smelt_rails* rails) {
     for (Link& link : rails->peer[p]->link) link.lifeline.close();
     free_object(rails->peer[p]);
   }
-  for (Chunk* chunk = rails->chunks; chunk;) {
-    Chunk* next = chunk->next;
+  for (PacketChunk* chunk = rails->chunks; chunk;) {
+    PacketChunk* next = chunk->next;
     free_object(chunk);
     chunk = next;
   }
@@ -184,7 +184,7 @@ bool is_idle(const Peer& peer) {
 
 Packet* take_packet(smelt_rails& rails) {
   if (!rails.free_packets) {
-    Chunk* chunk = make_object<Chunk>(0);
+    PacketChunk* chunk = make_object<PacketChunk>(0);
     if (!chunk) return nullptr;
     chunk->next = rails.chunks;
     rails.chunks = chunk;
@@ -263,16 +263,16 @@ int smelt_rails_open(const char* profile, const smelt_rail_options* options, sme
 }
 
 int smelt_rails_address(const smelt_rails* rails, void* address, size_t* bytes) {
-  static_assert(sizeof(Address) <= SMELT_RAIL_ADDRESS);
+  static_assert(sizeof(RailsAddress) <= SMELT_RAIL_ADDRESS);
   if (!rails || !address || !bytes) return -EINVAL;
-  std::memcpy(address, &rails->address, sizeof(Address));
-  *bytes = sizeof(Address);
+  std::memcpy(address, &rails->address, sizeof(RailsAddress));
+  *bytes = sizeof(RailsAddress);
   return 0;
 }
 
 int smelt_rails_connect(smelt_rails* rails, const void* address, size_t bytes, uint32_t* peer) {
   if (!rails || !address || !peer) return -EINVAL;
-  Address theirs{};
+  RailsAddress theirs{};
   if (bytes < 2 * sizeof(uint32_t)) return -EINVAL;
   std::memcpy(&theirs, address, bytes < sizeof theirs ? bytes : sizeof theirs);
   if (theirs.magic != kPacketMagic) return -EINVAL;
@@ -344,7 +344,7 @@ void smelt_rails_close(smelt_rails* rails) {
   for (uint32_t p = 0; p < rails->peers; ++p) {
     Peer& peer = *rails->peer[p];
     for (Link& link : peer.link)
-      if (peer.error == 0 && link.up) peer.bye_said |= post_control(*rails, link, Kind::kBye, 0, link.epoch) == 0;
+      if (peer.error == 0 && link.up) peer.bye_said |= post_control(*rails, link, PacketKind::kBye, 0, link.epoch) == 0;
   }
   const int64_t said = Port::now();
   for (bool seen = false; !seen && Port::now() - said < kByeNs;) {

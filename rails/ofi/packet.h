@@ -20,7 +20,7 @@ inline constexpr uint32_t kProtocol = 1;              // of the packets below: p
 inline constexpr uint32_t kPacketMagic = 0x534d4c52;  // "SMLR"; another byte order is another magic
 inline constexpr uint32_t kPacketBytes = kRailPacket;
 
-enum class Kind : uint16_t {
+enum class PacketKind : uint16_t {
   kHello,    // may this rail be used, from now on with this epoch?
   kWelcome,  // it may: the epoch is the other's
   kData,     // with fragments
@@ -31,7 +31,7 @@ enum class Kind : uint16_t {
   kByeSeen,
 };
 
-struct Header {
+struct PacketHeader {
   uint32_t magic;
   uint16_t kind, fragments;
   uint64_t from, to;  // instances
@@ -44,7 +44,7 @@ struct Header {
   uint32_t unread;         // of them those that nobody has asked for yet
   uint64_t messages_read;  // on all rails: as many, and all before them, were received in whole
 };
-static_assert(sizeof(Header) == 64);
+static_assert(sizeof(PacketHeader) == 64);
 
 struct Fragment {
   uint64_t message;  // its number: 0, 1, .. in one direction
@@ -55,7 +55,8 @@ struct Fragment {
 };
 static_assert(sizeof(Fragment) == 32);
 
-inline constexpr uint32_t kPayload = kPacketBytes - sizeof(Header) - sizeof(Fragment);  // of a packet with one fragment
+inline constexpr uint32_t kPayload =
+    kPacketBytes - sizeof(PacketHeader) - sizeof(Fragment);  // of a packet with one fragment
 constexpr uint32_t room_of(uint64_t bytes) { return sizeof(Fragment) + ((static_cast<uint32_t>(bytes) + 7) & ~7u); }
 
 // The address of a process, as it tells its peers.
@@ -66,7 +67,7 @@ struct AddressRail {
   uint32_t host;  // IPv4, as a number
   char name[kNameBytes];
 };
-struct Address {
+struct RailsAddress {
   uint32_t magic, protocol;
   uint64_t instance;
   uint32_t rails, reserved;

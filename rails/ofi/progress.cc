@@ -46,7 +46,7 @@ void tell_news(smelt_rails& rails, Peer& peer) {
   if (peer.error) return;
   for (Link& link : peer.link) {
     if (!link.present || !link.news_due) continue;
-    if (rails.now >= link.news_due) post_control(rails, link, Kind::kNews, 0, link.epoch);
+    if (rails.now >= link.news_due) post_control(rails, link, PacketKind::kNews, 0, link.epoch);
     peer.has_news |= link.news_due != 0;  // not yet, or it was not taken
   }
 }
@@ -117,7 +117,7 @@ using namespace smelt::rail_ofi;
 
 int smelt_rail_look(const smelt_rail_request* handle, size_t* bytes) {
   if (!handle) return -EINVAL;
-  const Request& request = *reinterpret_cast<const Request*>(handle);
+  const RailRequest& request = *reinterpret_cast<const RailRequest*>(handle);
   if (request.state == Progress::kPending) return 0;
   if (request.state != Progress::kComplete) return -EINVAL;
   if (bytes) *bytes = request.bytes;

@@ -44,7 +44,7 @@ static_assert(SMELT_RAIL_PEERS < UINT16_MAX);
 
 struct Link;
 struct Peer;
-struct Request;
+struct RailRequest;
 
 // In a pool of its rails. Sent: belongs to libfabric while `posted`, to its link's ring while `unacked`, to its peer
 // while it waits to be sent again. Received: to libfabric, or to the message that still needs its fragments.
@@ -53,10 +53,10 @@ struct Packet {
   bool received, posted, unacked, waiting;
   uint32_t bytes;
   Link* link;
-  uint32_t epoch;       // the link's, when it was sent or came
-  uint32_t references;  // received: fragments that are not read yet, and one while it is looked at
-  Request* request;     // sent: of the only fragment whose request waits for it
-  uint32_t part;        // its bytes
+  uint32_t epoch;        // the link's, when it was sent or came
+  uint32_t references;   // received: fragments that are not read yet, and one while it is looked at
+  RailRequest* request;  // sent: of the only fragment whose request waits for it
+  uint32_t part;         // its bytes
   uint32_t rail;
   alignas(16) char data[kPacketBytes];
 };
@@ -64,23 +64,23 @@ struct Packet {
 // Bytes of a message that one link is to send.
 struct Run {
   Run* next;
-  Request* request;
+  RailRequest* request;
   uint64_t offset, left;
 };
 
 enum class Progress : uint32_t { kNone, kPending, kComplete };
 
-struct Request {
+struct RailRequest {
   Progress state;
   int error;
   uint64_t number, bytes, left;  // left: not yet there
   const char* data;
   char* buffer;
   uint64_t capacity;
-  Request *next, *before;
+  RailRequest *next, *before;
   Run run[kMaxRails];
 };
-static_assert(sizeof(Request) <= SMELT_RAIL_REQUEST);
+static_assert(sizeof(RailRequest) <= SMELT_RAIL_REQUEST);
 
 struct Range {
   uint64_t begin, end;
@@ -90,7 +90,7 @@ struct Range {
 struct Incoming {
   bool known, empty, done;  // its length is known; it is 0, and that was told; somebody has all of it
   uint64_t length, got;
-  Request* receive;
+  RailRequest* receive;
   Fragment* unread;  // a list by `message`; `length` is the packet
   uint32_t ranges, room;
   Range* range;  // [ranges] the bytes that are there, in order, with gaps between. `few`, or pages of their own
@@ -162,17 +162,17 @@ struct Peer : Object {
   Link link[kMaxRails];
   // Sending
   uint64_t next_send, read_there;
-  Request *first_send, *last_send, *undispatched;
+  RailRequest *first_send, *last_send, *undispatched;
   Packet *again_first, *again_last;
   Queue homeless;  // of links that went down
   // Receiving
   uint64_t next_receive, base, base_told;
-  Request *first_receive, *last_receive;  // for which there is no slot yet
+  RailRequest *first_receive, *last_receive;  // for which there is no slot yet
   Incoming slot[kMessages];
 };
 
-struct Chunk : Object {
-  Chunk* next;
+struct PacketChunk : Object {
+  PacketChunk* next;
   Packet packet[64];
 };
 
@@ -194,12 +194,12 @@ struct smelt_rails : smelt::Object {
   uint64_t instance;
   uint32_t rails;
   smelt::rail_ofi::OneRail rail[smelt::kMaxRails];
-  smelt::rail_ofi::Address address;
+  smelt::rail_ofi::RailsAddress address;
   uint32_t peers;
   smelt::rail_ofi::Peer* peer[SMELT_RAIL_PEERS];
   uint16_t slot[smelt::rail_ofi::kPeerSlots];  // peers by instance, which is random: index + 1, the next one if taken
   smelt::rail_ofi::Packet* free_packets;
-  smelt::rail_ofi::Chunk* chunks;
+  smelt::rail_ofi::PacketChunk* chunks;
   uint64_t split_from;  // shorter messages take one rail
   bool forgets;         // TCP begins anew after a pause (net.ipv4.tcp_slow_start_after_idle)
   int64_t now, next_turn;
@@ -222,9 +222,9 @@ double done_us(const smelt_rails& rails, const Link& link, uint64_t bytes);
 
 // --- send.cc
 void pump(smelt_rails& rails, Peer& peer);  // packets of all its links
-int post_control(smelt_rails& rails, Link& link, Kind kind, uint64_t number, uint32_t epoch);
-void finish(Request& request, int error);
-void forget_send(Peer& peer, Request& request);
+int post_control(smelt_rails& rails, Link& link, PacketKind kind, uint64_t number, uint32_t epoch);
+void finish(RailRequest& request, int error);
+void forget_send(Peer& peer, RailRequest& request);
 
 // --- receive.cc
 void take_data(smelt_rails& rails, Link& link, Packet* packet);
@@ -233,7 +233,7 @@ void drop_incoming(smelt_rails& rails, Peer& peer);
 
 // --- health.cc
 void take_packet_of(smelt_rails& rails, uint32_t rail, Packet* packet);  // one that arrived
-void hear(smelt_rails& rails, Link& link, const Header& header);         // takes a header's word on our direction
+void hear(smelt_rails& rails, Link& link, const PacketHeader& header);   // takes a header's word on our direction
 void link_failed(smelt_rails& rails, Link& link);
 void peer_failed(smelt_rails& rails, Peer& peer, int error);
 void look_after(smelt_rails& rails, Peer& peer);
@@ -245,7 +245,7 @@ void begins(smelt_rails& rails, Link& link);                       // to have so
 void progress(smelt_rails& rails);
 void wake(smelt_rails& rails);  // before a decision: takes in the events since the last look
 
-inline Request* request_of(smelt_rail_request* request) { return reinterpret_cast<Request*>(request); }
-inline Header& header_of(Packet& packet) { return *reinterpret_cast<Header*>(packet.data); }
+inline RailRequest* request_of(smelt_rail_request* request) { return reinterpret_cast<RailRequest*>(request); }
+inline PacketHeader& header_of(Packet& packet) { return *reinterpret_cast<PacketHeader*>(packet.data); }
 
 }  // namespace smelt::rail_ofi

@@ -91,7 +91,7 @@ void release(smelt_rails& rails, Packet* packet) {
 }
 
 void copy_out(const Incoming& in, uint64_t offset, const char* data, uint64_t bytes) {
-  const Request& request = *in.receive;
+  const RailRequest& request = *in.receive;
   if (offset >= request.capacity) return;
   const uint64_t room = request.capacity - offset;
   std::memcpy(request.buffer + offset, data, bytes < room ? bytes : room);
@@ -99,7 +99,7 @@ void copy_out(const Incoming& in, uint64_t offset, const char* data, uint64_t by
 
 void complete(smelt_rails& rails, Peer& peer, uint64_t number) {
   Incoming& in = peer.slot[number % kMessages];
-  Request& request = *in.receive;
+  RailRequest& request = *in.receive;
   request.bytes = in.length;
   finish(request, in.length > request.capacity ? -EMSGSIZE : 0);
   in.receive = nullptr, in.done = true;
@@ -148,7 +148,7 @@ bool deliver(smelt_rails& rails, Peer& peer, Packet* packet, Fragment* fragment,
 
 void take_data(smelt_rails& rails, Link& link, Packet* packet) {
   Peer& peer = *link.peer;
-  const Header header = header_of(*packet);
+  const PacketHeader header = header_of(*packet);
   if (header.epoch != link.heard_epoch || header.number != link.heard) {  // of before, or after something was lost
     give_packet(rails, packet);
     return;
@@ -160,7 +160,7 @@ void take_data(smelt_rails& rails, Link& link, Packet* packet) {
   else if (!link.news_due)
     tell(link, rails.now + kNewsNs);
   packet->link = &link, packet->epoch = header.epoch, packet->references = 1, packet->waiting = false;
-  uint32_t at = sizeof(Header);
+  uint32_t at = sizeof(PacketHeader);
   int error = 0;
   bool right = true;
   for (uint32_t i = 0; right && i < header.fragments; ++i) {
@@ -179,7 +179,7 @@ void take_data(smelt_rails& rails, Link& link, Packet* packet) {
 }
 
 void attach_receives(smelt_rails& rails, Peer& peer) {
-  while (Request* request = peer.first_receive) {
+  while (RailRequest* request = peer.first_receive) {
     if (request->number >= peer.base + kMessages) return;
     peer.first_receive = request->next;
     if (!peer.first_receive) peer.last_receive = nullptr;
@@ -216,7 +216,7 @@ using namespace smelt::rail_ofi;
 int smelt_rail_receive(smelt_rails* rails, smelt_rail_request* handle, uint32_t number, void* buffer, size_t capacity) {
   if (!rails || !handle || number >= rails->peers || (!buffer && capacity > 0)) return -EINVAL;
   Peer& peer = *rails->peer[number];
-  Request& request = *request_of(handle);
+  RailRequest& request = *request_of(handle);
   request.state = Progress::kPending, request.error = 0;
   request.bytes = 0, request.buffer = static_cast<char*>(buffer), request.capacity = capacity;
   request.next = nullptr;

@@ -23,12 +23,12 @@ constexpr uint32_t kMostJoined = 64;     // messages in a packet
 
 // A packet's part of a message.
 struct Part {
-  Request* request;
+  RailRequest* request;
   uint64_t offset;
   uint32_t bytes;
 };
 
-bool is_short(const Request& request) { return request.bytes <= kPayload; }
+bool is_short(const RailRequest& request) { return request.bytes <= kPayload; }
 
 void pop(Queue& queue) {
   queue.first = queue.first->next;
@@ -43,14 +43,14 @@ uint64_t window_of(const smelt_rails& rails, const Link& link) {
   return static_cast<uint64_t>(bytes < least ? least : bytes > most ? most : bytes);
 }
 
-void fill_header(smelt_rails& rails, const Link& link, Kind kind, Header* header) {
+void fill_header(smelt_rails& rails, const Link& link, PacketKind kind, PacketHeader* header) {
   const Peer& peer = *link.peer;
   *header = {.magic = kPacketMagic,
              .kind = static_cast<uint16_t>(kind),
              .fragments = 0,
              .from = rails.instance,
              .to = peer.instance,
-             .bytes = sizeof(Header),
+             .bytes = sizeof(PacketHeader),
              .epoch = link.epoch,
              .number = 0,
              .arrived = link.heard,
@@ -97,9 +97,9 @@ bool send_again(smelt_rails& rails, Peer& peer, Link& link) {
   Packet* packet = take_packet(rails);
   if (!packet) return false;
   std::memcpy(packet->data, old->data, old->bytes);
-  Header& header = header_of(*packet);
+  PacketHeader& header = header_of(*packet);
   const uint16_t fragments = header.fragments;
-  fill_header(rails, link, Kind::kData, &header);
+  fill_header(rails, link, PacketKind::kData, &header);
   header.fragments = fragments, header.bytes = old->bytes, header.number = link.sent;
   packet->request = old->request, packet->part = old->part;
   if (const int error = post(rails, link, packet)) {
@@ -150,7 +150,7 @@ uint32_t own_parts(smelt_rails& rails, const Link& link, Part parts[kMostJoined]
     return 1;
   }
   uint64_t bytes[kMostJoined];
-  uint32_t count = 0, room = kPacketBytes - sizeof(Header);
+  uint32_t count = 0, room = kPacketBytes - sizeof(PacketHeader);
   for (; run && count < kMostJoined && run->left <= kPayload && room_of(run->left) <= room; run = run->next) {
     if (count > 0 && !is_short(*run->request)) break;
     parts[count] = {run->request, run->offset, static_cast<uint32_t>(run->left)};
@@ -192,9 +192,9 @@ void next_parts(smelt_rails& rails, Peer& peer, Link& link, Batch& batch) {
 }
 
 void pack(smelt_rails& rails, const Link& link, const Batch& batch, Packet* packet) {
-  Header& header = header_of(*packet);
-  fill_header(rails, link, Kind::kData, &header);
-  char* at = packet->data + sizeof(Header);
+  PacketHeader& header = header_of(*packet);
+  fill_header(rails, link, PacketKind::kData, &header);
+  char* at = packet->data + sizeof(PacketHeader);
   for (uint32_t i = 0; i < batch.count; ++i) {
     const Part& part = batch.parts[i];
     const Fragment fragment = {part.request->number, part.request->bytes, part.offset, part.bytes, 0};
@@ -214,7 +214,7 @@ void take_off(smelt_rails& rails, Peer& peer, Link& link, const Batch& batch) {
   link.joined += batch.count - 1;
   for (uint32_t i = 0; i < batch.count; ++i) {
     Run& run = *batch.from->first;
-    Request& request = *run.request;
+    RailRequest& request = *run.request;
     const uint32_t bytes = batch.parts[i].bytes;
     run.left -= bytes;
     if (!batch.tail) run.offset += bytes;
@@ -248,20 +248,20 @@ bool send_next(smelt_rails& rails, Peer& peer, Link& link) {
 
 }  // namespace
 
-void finish(Request& request, int error) {
+void finish(RailRequest& request, int error) {
   request.error = error;
   request.state = Progress::kComplete;
 }
 
-void forget_send(Peer& peer, Request& request) {
+void forget_send(Peer& peer, RailRequest& request) {
   (request.before ? request.before->next : peer.first_send) = request.next;
   (request.next ? request.next->before : peer.last_send) = request.before;
 }
 
-int post_control(smelt_rails& rails, Link& link, Kind kind, uint64_t number, uint32_t epoch) {
+int post_control(smelt_rails& rails, Link& link, PacketKind kind, uint64_t number, uint32_t epoch) {
   Packet* packet = take_packet(rails);
   if (!packet) return -ENOMEM;
-  Header& header = header_of(*packet);
+  PacketHeader& header = header_of(*packet);
   fill_header(rails, link, kind, &header);
   header.number = number, header.epoch = epoch;
   return post(rails, link, packet);
@@ -286,7 +286,7 @@ int smelt_rail_send(smelt_rails* rails, smelt_rail_request* handle, uint32_t num
   Peer& peer = *rails->peer[number];
   wake(*rails);
   if (peer.error) return peer.error;
-  Request& request = *request_of(handle);
+  RailRequest& request = *request_of(handle);
   request.state = Progress::kPending, request.error = 0;
   request.number = peer.next_send++, request.bytes = request.left = bytes;
   request.data = static_cast<const char*>(data);

@@ -56,14 +56,14 @@ double spread_of(const NetworkRail& rail) {
 }
 
 // A way to send: its name, and its time by size as far as it was sampled.
-struct Way {
+struct SendPath {
   const char* name;
   std::function<double(uint64_t)> us;
   uint64_t longest;
 };
 
 // The times of both ways around the limit between them: its reason.
-std::string reason(const Way& below, const Way& above, uint64_t limit) {
+std::string reason(const SendPath& below, const SendPath& above, uint64_t limit) {
   const uint64_t longest = std::min(below.longest, above.longest);
   if (limit == UINT64_MAX)
     return fmt::format("{} never gains 3 % for good: at {} {:.4g} µs against {:.4g}", above.name, bytes_text(longest),
@@ -81,9 +81,9 @@ Reasons reasons_of(const Rail& rail, const RailCurve& copy) {
   const RailLimits limits = limits_of(rail, copy);
   const auto way = [&](const char* name, RailMethod method) {
     const RailCurve& curve = rail.method[method];
-    return Way{name, [&curve](uint64_t n) { return rail_time(curve, n); }, curve.bytes[curve.count - 1]};
+    return SendPath{name, [&curve](uint64_t n) { return rail_time(curve, n); }, curve.bytes[curve.count - 1]};
   };
-  const Way eager = way("eager", kRailEager);
+  const SendPath eager = way("eager", kRailEager);
   const auto copied = [&](uint64_t n) { return eager.us(n) + rail_time(copy, n); };
   return {reason(eager, way("rendezvous", kRailRendezvous), limits.rendezvous),
           reason({"a copy", copied, eager.longest}, way("gathering", kRailGathered), limits.gathered),

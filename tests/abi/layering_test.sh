@@ -77,6 +77,22 @@ done
 for file in $(grep -rlE '(secure_)?getenv\(' core --include='*.cc' --include='*.h' | grep -v '^core/base/' | grep -vE '^core/(cli|library/(tests|bench|examples))/'); do
   echo "FAIL: $file reads the environment; options.h does that"; failed=$((failed + 1))
 done
+# One type, one meaning: no two rooms have types of one name in their headers, but for the `name` lines of tests/layering.txt.
+declared() {
+  grep -rEo '^(template <.*> )?(struct|class|enum|enum class)( alignas\([^)]*\))? [A-Z][A-Za-z0-9]*( final)?( : [^;]*)? \{' --include='*.h' "$@" |
+    grep -vE '^(core/library/(tests|bench|examples)|rails/(tests|bench)|bench/lab/tests)/' | sed -E \
+    's,^(core/library/[a-z]+|core/profile/text|core/[a-z]+|rails/[a-z]+|bench/lab|[a-z_]+)/[^:]*:.*(struct|class|enum)( alignas\(.*\))? ([A-Z][A-Za-z0-9]*).*,\4 \1,' | sort -u
+}
+types=$(declared core gomp_shim kmp_shim rails bench/lab)
+[ "$(echo "$types" | wc -l)" -gt 300 ] || { echo "FAIL: control: the headers declare types"; failed=$((failed + 1)); }
+twice=$(echo "$types" | cut -d' ' -f1 | uniq -d)
+named=$(sed -n 's/^name \([A-Za-z]*\) .*/\1/p' tests/layering.txt)
+for name in $twice $named; do
+  case " $(echo $twice) / $(echo $named) " in
+    *" $name "*/*" $name "*) ;;
+    *) echo "FAIL: a type $name:" $(echo "$types" | sed -n "s/^$name //p") "(tests/layering.txt names: ${named:+$(echo $named)})"; failed=$((failed + 1)) ;;
+  esac
+done
 # The walls. Main is all rooms of core and what is preloaded or loaded; houses, tests and benchmarks have walls of their own.
 lines_of() {
   find "$@" -type f \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' -o -name '*.S' -o -name '*.map' \

@@ -20,7 +20,7 @@ TEST(Rounds, RatiosAreMadeWithinARound) {
   const Series series{"bcast", 8, {cell(2, 4, 1), cell(9, 6, 2), cell(8, 20, 2)}};
   const auto rows = rows_of(series, 2, kNoneFailed);
   ASSERT_EQ(rows.size(), 1u);
-  const Row& row = rows[0];
+  const SweepRow& row = rows[0];
   EXPECT_EQ(row.kernel, "bcast");
   EXPECT_EQ(row.size, 8);
   EXPECT_EQ(row.rounds, 3u);
@@ -93,8 +93,8 @@ TEST(Rounds, ALoneSideHasNoRatios) {
   EXPECT_EQ(rows[0].fastest, -1);
 }
 
-Row row(const char* kernel, long size, double ratio, Distance distance = Distance::kNear) {
-  Row result{kernel, size, distance, 1, {}, Spread{ratio, ratio, ratio}, 0};
+SweepRow row(const char* kernel, long size, double ratio, Distance distance = Distance::kNear) {
+  SweepRow result{kernel, size, distance, 1, {}, Spread{ratio, ratio, ratio}, 0};
   return result;
 }
 

@@ -14,9 +14,9 @@ namespace smelt::test {
 
 namespace {
 
-Machine read_machine(const std::filesystem::path& path) {
+TestMachine read_machine(const std::filesystem::path& path) {
   const nlohmann::json file = nlohmann::json::parse(std::ifstream(path));
-  Machine machine;
+  TestMachine machine;
   machine.name = path.stem().string();
   machine.unit = file.at("unit") == "cycles" ? CostUnit::kCycles : CostUnit::kNanoseconds;
   machine.node = file.at("numa_node").get<std::vector<uint16_t>>();
@@ -30,14 +30,14 @@ Machine read_machine(const std::filesystem::path& path) {
   return machine;
 }
 
-std::vector<Machine> load() {
-  std::vector<Machine> all;
+std::vector<TestMachine> load() {
+  std::vector<TestMachine> all;
   const char* const folder = std::getenv("SMELT_TEST_MACHINES");
   if (folder && std::filesystem::is_directory(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() == ".json") all.push_back(read_machine(entry.path()));
     }
-    std::sort(all.begin(), all.end(), [](const Machine& a, const Machine& b) { return a.name < b.name; });
+    std::sort(all.begin(), all.end(), [](const TestMachine& a, const TestMachine& b) { return a.name < b.name; });
     std::cout << "machines: " << all.size() << " from SMELT_TEST_MACHINES, and synthetic ones\n";
   } else {
     std::cout << "machines: SMELT_TEST_MACHINES names no folder, so synthetic ones only\n";
@@ -58,35 +58,35 @@ std::vector<Machine> load() {
 
 }  // namespace
 
-Costs Machine::paper(Arena& arena) const {
+Costs TestMachine::paper(Arena& arena) const {
   Costs costs;
   const int error = costs_from_send_receive(n, unit, t_send.data(), t_receive.data(), node.data(), arena, &costs);
   if (error != 0) throw std::runtime_error(name + " is no usable machine");
   return costs;
 }
 
-Costs Machine::overlap(Arena& arena) const {
+Costs TestMachine::overlap(Arena& arena) const {
   Costs costs;
   if (overlap_costs_from_additive(paper(arena), arena, &costs) != 0) throw std::runtime_error("arena used up");
   return costs;
 }
 
-std::ostream& operator<<(std::ostream& out, const Machine& machine) { return out << machine.name; }
+std::ostream& operator<<(std::ostream& out, const TestMachine& machine) { return out << machine.name; }
 
 namespace {
 
-const std::vector<Machine>& all() {
-  static const std::vector<Machine> loaded = load();
+const std::vector<TestMachine>& all() {
+  static const std::vector<TestMachine> loaded = load();
   return loaded;
 }
 
 }  // namespace
 
-const std::vector<Machine>& machines() {
+const std::vector<TestMachine>& machines() {
 #ifdef __SANITIZE_ADDRESS__
   // Every mistake in memory that a machine's size can make shows on some of them, and all would take minutes.
-  static const std::vector<Machine> some = [] {
-    std::vector<Machine> chosen;
+  static const std::vector<TestMachine> some = [] {
+    std::vector<TestMachine> chosen;
     for (size_t i = 0; i < all().size(); ++i)
       if (all()[i].n <= 64 ? i % 3 == 0 : all()[i].n <= 128) chosen.push_back(all()[i]);
     return chosen;
@@ -97,16 +97,16 @@ const std::vector<Machine>& machines() {
 #endif
 }
 
-const Machine* find_machine(const std::string& name) {
-  for (const Machine& machine : all()) {
+const TestMachine* find_machine(const std::string& name) {
+  for (const TestMachine& machine : all()) {
     if (machine.name == name) return &machine;
   }
   return nullptr;
 }
 
-Machine make_machine(const std::string& name, uint32_t nodes, uint32_t per_node, float local, float remote,
-                     float spread, uint32_t seed) {
-  Machine machine;
+TestMachine make_machine(const std::string& name, uint32_t nodes, uint32_t per_node, float local, float remote,
+                         float spread, uint32_t seed) {
+  TestMachine machine;
   machine.name = name;
   machine.n = nodes * per_node;
   std::mt19937 random(seed);

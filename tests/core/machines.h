@@ -16,7 +16,7 @@ namespace smelt::test {
 
 inline constexpr size_t kBlockBytes = size_t{256} << 20;  // for a MappedArena: backed only as far as it is used
 
-struct Machine {
+struct TestMachine {
   std::string name;
   CostUnit unit = CostUnit::kNanoseconds;
   uint32_t n = 0;
@@ -26,14 +26,14 @@ struct Machine {
   Costs paper(Arena& arena) const;    // the additive model
   Costs overlap(Arena& arena) const;  // the overlap-aware one derived from it
 };
-std::ostream& operator<<(std::ostream& out, const Machine& machine);  // its name, for GoogleTest
+std::ostream& operator<<(std::ostream& out, const TestMachine& machine);  // its name, for GoogleTest
 
-const std::vector<Machine>& machines();                // under AddressSanitizer some of them, of every size to 128
-const Machine* find_machine(const std::string& name);  // by its file's name without ".json"; nullptr if not there
+const std::vector<TestMachine>& machines();                // under AddressSanitizer some of them, of every size to 128
+const TestMachine* find_machine(const std::string& name);  // by its file's name without ".json"; nullptr if not there
 
 // Shapes: `nodes` x `per_node`, one cost inside a node and one across; `spread` makes every pair different.
-Machine make_machine(const std::string& name, uint32_t nodes, uint32_t per_node, float local, float remote,
-                     float spread, uint32_t seed);
+TestMachine make_machine(const std::string& name, uint32_t nodes, uint32_t per_node, float local, float remote,
+                         float spread, uint32_t seed);
 
 // `count` different indices below n, in random order, the same for the same seed.
 std::vector<uint16_t> random_subset(uint32_t n, uint32_t count, uint32_t seed);

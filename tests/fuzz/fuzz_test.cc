@@ -62,7 +62,7 @@ void use(const Profile& profile) {
                                   image.winner_words.begin() + winner.first_word + winner.participants);
     MappedArena arena(generation_bytes(winner.participants));
     StoredWinner stored;
-    Verdict verdict;
+    Validation verdict;
     if (stored_winner(profile, static_cast<Operation>(winner.operation), -1, members, arena, &stored) == 0) {
       EXPECT_EQ(validate(stored.schedule, arena, &verdict), 0);
     }

@@ -32,7 +32,8 @@ constexpr const char* kBounds =
     "Bounds: messages alone, no computation and no queueing before the busiest core is full.";
 
 // 1Paxos: leader 0, acceptor 1, which broadcasts to all replicas; the client is behind them.
-Service one_paxos(const Machine& machine, const std::vector<uint16_t>& replicas, uint16_t client, const char* pattern) {
+Service one_paxos(const PaperMachine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
+                  const char* pattern) {
   std::vector<uint16_t> all = replicas;
   all.push_back(client);
   Pricing whole(machine.file, all);
@@ -51,7 +52,7 @@ Service one_paxos(const Machine& machine, const std::vector<uint16_t>& replicas,
 }
 
 // An atomic broadcast with the same threads: the client asks the root, which tells everybody and answers.
-Service atomic_broadcast(const Machine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
+Service atomic_broadcast(const PaperMachine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
                          const char* pattern) {
   std::vector<uint16_t> all = replicas;
   all.push_back(client);
@@ -79,7 +80,9 @@ Panel lines(const std::string& title, const char* rows_are, const char* unit, co
           .series = std::move(series)};
 }
 
-Row row_at(size_t x) { return {.kind = Kind::kPredicted, .name = std::to_string(x), .x = static_cast<double>(x)}; }
+FigureRow row_at(size_t x) {
+  return {.kind = Origin::kPredicted, .name = std::to_string(x), .x = static_cast<double>(x)};
+}
 
 constexpr const char* kSequential = "sequential";
 constexpr const char* kSmelt = "adaptive-sorted";
@@ -110,11 +113,11 @@ void put_measured(const std::map<size_t, Point>& points, const char* rows_are, c
   Panel response = lines("This machine, response time, measured", rows_are, "µs", "response time", series);
   Panel rate = lines("This machine, throughput, measured", rows_are, "thousands/s", what, std::move(series));
   for (const auto& [x, point] : points) {
-    Row row = row_at(x);
-    row.kind = Kind::kMeasured;
+    FigureRow row = row_at(x);
+    row.kind = Origin::kMeasured;
     row.hop_ns = point.hop_ns;
     row.cells.resize(2);
-    Row rate_row = row;
+    FigureRow rate_row = row;
     for (size_t k = 0; k < 2; ++k) {
       row.cells[k].value = point.us[k];
       rate_row.cells[k].value = point.per_second[k] / 1000;
@@ -130,8 +133,8 @@ void put_measured(const std::map<size_t, Point>& points, const char* rows_are, c
 }
 
 // core/library/examples/onepaxos, with as many replicas as there is room for, as the paper has them; at least 2 to 4.
-void measure_agreement(const Settings& settings, Figure* figure) {
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+void measure_agreement(const FigureSettings& settings, Figure* figure) {
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   const std::string program = find_in_build(settings, "core/library/onepaxos");
   if (program.empty() || cpus.size() < 2) {
     figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/onepaxos in this build.");
@@ -168,8 +171,8 @@ void measure_agreement(const Settings& settings, Figure* figure) {
 }
 
 // core/library/examples/kvstore, one replica on each NUMA node (three where there is one node only).
-void measure_store(const Settings& settings, Figure* figure) {
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+void measure_store(const FigureSettings& settings, Figure* figure) {
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   const std::string program = find_in_build(settings, "core/library/kvstore");
   if (program.empty() || cpus.size() < 2) {
     figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/kvstore in this build.");
@@ -203,7 +206,7 @@ void measure_store(const Settings& settings, Figure* figure) {
 
 }  // namespace
 
-Figure osdi_figure_12(const Settings& settings) {
+Figure osdi_figure_12(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 12: 1Paxos agreement",
                 fmt::format("{}, section 5.6: plot only. It says: up to 3 times the throughput and response time of "
                             "sequential sending, with 28 replicas.",
@@ -211,7 +214,7 @@ Figure osdi_figure_12(const Settings& settings) {
                 {},
                 {}};
   // Every thread of the machine: 28 replicas and 4 that ask. Typical costs are in ns.
-  const Machine machine = paper_machine("A IL 4x4x2", Use::kThreads, "");
+  const PaperMachine machine = paper_machine("A IL 4x4x2", Occupancy::kThreads, "");
   constexpr double kClients = 4;
   const std::vector<uint16_t> spread = round_robin(machine, machine.members.size());
   const std::vector<std::string> series{"1Paxos, sequential", "1Paxos, Smelt", "broadcast, sequential",
@@ -221,7 +224,7 @@ Figure osdi_figure_12(const Settings& settings) {
   for (size_t replicas = 8; replicas <= 28; replicas += 4) {
     const std::vector<uint16_t> members(spread.begin(), spread.begin() + static_cast<std::ptrdiff_t>(replicas));
     const uint16_t client = spread[28];
-    Row response_row = row_at(replicas), rate_row = response_row;
+    FigureRow response_row = row_at(replicas), rate_row = response_row;
     for (const auto service : {one_paxos, atomic_broadcast})
       for (const char* pattern : {kSequential, kSmelt}) {
         const double per_ns = throughput(service(machine, members, client, pattern), kClients, 0);
@@ -231,7 +234,7 @@ Figure osdi_figure_12(const Settings& settings) {
     response.rows.push_back(response_row);
     rate.rows.push_back(rate_row);
   }
-  const Row& last = rate.rows.back();
+  const FigureRow& last = rate.rows.back();
   rate.notes.push_back(fmt::format("Smelt against sequential with 28 replicas: {:.1f} times the throughput of 1Paxos.",
                                    last.cells[1].value / last.cells[0].value));
   for (Panel* panel : {&response, &rate}) panel->notes.push_back(kBounds);
@@ -241,7 +244,7 @@ Figure osdi_figure_12(const Settings& settings) {
   return figure;
 }
 
-Figure osdi_figure_13(const Settings& settings) {
+Figure osdi_figure_13(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 13: sets of a replicated key-value store",
                 fmt::format("{}, section 5.7: plot only. It says: up to 3 times the throughput and response time, "
                             "with 8 replicas, 80 % gets.",
@@ -249,7 +252,7 @@ Figure osdi_figure_13(const Settings& settings) {
                 {},
                 {}};
   // A replica on each of the 8 NUMA nodes; the clients on the 24 threads that are left ask the nearest.
-  const Machine machine = paper_machine("A IL 4x4x2", Use::kThreads, "");
+  const PaperMachine machine = paper_machine("A IL 4x4x2", Occupancy::kThreads, "");
   const std::vector<uint16_t> spread = round_robin(machine, machine.members.size());
   constexpr size_t kReplicas = 8;
   const std::vector<uint16_t> replicas(spread.begin(), spread.begin() + kReplicas);
@@ -260,7 +263,7 @@ Figure osdi_figure_13(const Settings& settings) {
   Panel response = lines("A IL 4x4x2, response time of a set, predicted", "clients", "µs", "response time", series);
   Panel rate = lines("A IL 4x4x2, throughput of sets, predicted", "clients", "thousands/s", "sets", series);
   for (size_t clients = 2; clients <= machine.members.size() - kReplicas; clients += 2) {
-    Row response_row = row_at(clients), rate_row = response_row;
+    FigureRow response_row = row_at(clients), rate_row = response_row;
     for (const char* pattern : {kSequential, kSmelt}) {
       const Service service = one_paxos(machine, replicas, spread[kReplicas], pattern);
       const double per_ns = throughput(service, static_cast<double>(clients), gets);

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 Json panel_document(const Panel& panel) {
   constexpr const char* kCharts[] = {"bars", "lines", "heat", "none"};
   Json rows = Json::array();
-  for (const Row& row : panel.rows) {
+  for (const FigureRow& row : panel.rows) {
     Json cells = Json::array();
     for (const Cell& cell : row.cells)
       cells.push_back({{"value", cell.value}, {"spread", cell.spread}, {"words", cell.words}});

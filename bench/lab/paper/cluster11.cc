@@ -22,8 +22,8 @@ Cell limit_cell(uint64_t bytes) {
   return {static_cast<double>(bytes), 0, ""};
 }
 
-Row paper_row(const char* name, Cell pieces, Cell rendezvous, Cell packets, Cell split, Cell sum) {
-  return {.kind = Kind::kPaper, .name = name, .cells = {pieces, rendezvous, packets, split, sum}};
+FigureRow paper_row(const char* name, Cell pieces, Cell rendezvous, Cell packets, Cell split, Cell sum) {
+  return {.kind = Origin::kPaper, .name = name, .cells = {pieces, rendezvous, packets, split, sum}};
 }
 
 // MB/s of a 16 MiB message, by its predicted time.
@@ -66,13 +66,13 @@ Panel limits_panel() {
 void add_limits(const NetworkProfile& profile, const IdleRails& idle, Panel* panel) {
   for (const NetworkRail& rail : profile.rails) {
     const RailLimits limits = limits_of(rail.rail, profile.copy);
-    panel->rows.push_back({.kind = Kind::kMeasured,
+    panel->rows.push_back({.kind = Origin::kMeasured,
                            .name = fmt::format("{} ({})", rail.interface, rail.driver.empty() ? "-" : rail.driver),
                            .cells = {limit_cell(limits.gathered), limit_cell(limits.rendezvous),
                                      limit_cell(limits.apart), none(), none()}});
   }
   if (idle.count() > 1)
-    panel->rows.push_back({.kind = Kind::kPredicted,
+    panel->rows.push_back({.kind = Origin::kPredicted,
                            .name = "all rails",
                            .cells = {none(), none(), none(), limit_cell(split_from(idle.now.data(), idle.count())),
                                      percent_of_sum(idle, split_us(idle))}});
@@ -87,8 +87,8 @@ Panel costs_panel() {
               .chart = Chart::kNone};
   panel.series = {"copied or as pieces, 16 KiB (5)", "eager or rendezvous, 17 KiB (10)",
                   "eager or rendezvous, 32 KiB (11)"};
-  panel.rows.push_back({.kind = Kind::kPaper, .name = "genepi", .cells = {{17, 0, ""}, {21, 0, ""}, none()}});
-  panel.rows.push_back({.kind = Kind::kPaper, .name = "joe", .cells = {none(), none(), {84, 0, ""}}});
+  panel.rows.push_back({.kind = Origin::kPaper, .name = "genepi", .cells = {{17, 0, ""}, {21, 0, ""}, none()}});
+  panel.rows.push_back({.kind = Origin::kPaper, .name = "joe", .cells = {none(), none(), {84, 0, ""}}});
   return panel;
 }
 
@@ -100,7 +100,7 @@ void add_costs(const NetworkProfile& profile, Panel* panel) {
       return worse(rail_time(method[kRailEager], bytes), rail_time(method[kRailRendezvous], bytes));
     };
     constexpr uint64_t kPiece = 16 << 10;
-    panel->rows.push_back({.kind = Kind::kMeasured,
+    panel->rows.push_back({.kind = Origin::kMeasured,
                            .name = rail.interface,
                            .cells = {worse(rail_time(method[kRailEager], kPiece) + rail_time(profile.copy, kPiece),
                                            rail_time(method[kRailGathered], kPiece)),
@@ -116,8 +116,8 @@ Panel together_panel() {
               .y_title = "of the sum",
               .chart = Chart::kNone};
   panel.series = {"equal parts (21)", "equal finish (20, 21)"};
-  panel.rows.push_back({.kind = Kind::kPaper, .name = "joe: InfiniBand, Myrinet", .cells = {none(), {98, 0, ""}}});
-  panel.rows.push_back({.kind = Kind::kPaper,
+  panel.rows.push_back({.kind = Origin::kPaper, .name = "joe: InfiniBand, Myrinet", .cells = {none(), {98, 0, ""}}});
+  panel.rows.push_back({.kind = Origin::kPaper,
                         .name = "jack: InfiniBand QDR, Myrinet",
                         .cells = {{0, 0, "< the faster alone"}, {100, 0, ""}}});
   return panel;
@@ -128,14 +128,14 @@ void add_together(const IdleRails& idle, Panel* panel) {
   double halves = 0;
   for (const RailCurve& curve : idle.curves)
     halves = std::max(halves, rail_time(curve, kLongestRailSample / idle.count()));
-  panel->rows.push_back({.kind = Kind::kPredicted,
+  panel->rows.push_back({.kind = Origin::kPredicted,
                          .name = "ours",
                          .cells = {percent_of_sum(idle, halves), percent_of_sum(idle, split_us(idle))}});
 }
 
 }  // namespace
 
-Figure cluster_limits(const Settings& settings) {
+Figure cluster_limits(const FigureSettings& settings) {
   Figure figure{"Cluster'11, figures 4 to 21: limits by sampling",
                 "Brunet, Trahay and Denis, A Sampling-based Approach for Communication Libraries Auto-tuning, Cluster "
                 "2011, section IV",

@@ -17,7 +17,7 @@ namespace smelt::paper {
 namespace {
 
 // Of thread_bench's rows: name to median ns, with the smallest as its spread.
-std::map<std::string, Cell> measure_threads(const Settings& settings, std::string* why) {
+std::map<std::string, Cell> measure_threads(const FigureSettings& settings, std::string* why) {
   const std::string program = find_in_build(settings, "core/library/thread_bench");
   if (program.empty()) *why = "no core/library/thread_bench in this build";
   if (!why->empty()) return {};
@@ -41,7 +41,7 @@ std::map<std::string, Cell> measure_threads(const Settings& settings, std::strin
 }
 
 // Through MPI, ranks that yield: (side, threads) to ns per message.
-std::map<std::pair<std::string, int>, Cell> measure_mpi(const Settings& settings, std::string* why) {
+std::map<std::pair<std::string, int>, Cell> measure_mpi(const FigureSettings& settings, std::string* why) {
   const std::string compare = find_in_build(settings, "bench/mpi_message/compare.py");
   const std::string python = epcc::find_program({"python3"});
   if (compare.empty() || python.empty() || epcc::find_program({"mpirun.openmpi", "mpirun"}).empty()) {
@@ -65,7 +65,7 @@ std::map<std::pair<std::string, int>, Cell> measure_mpi(const Settings& settings
 
 }  // namespace
 
-Figure euro_table_1(const Settings& settings) {
+Figure euro_table_1(const FigureSettings& settings) {
   Figure figure{"EuroMPI'16, Table 1: the scheduler's overheads",
                 fmt::format("{}, Table 1: Intel Sandy Bridge, 2.7 GHz, two workers", kEuroMpi),
                 {},
@@ -83,8 +83,8 @@ Figure euro_table_1(const Settings& settings) {
     Panel panel = table("This machine, measured");
     const double hop_ns = rows["hop"].value;
     panel.rows.push_back(
-        {Kind::kMeasured, "Smelt's", {rows["yield 64"], rows["signal 64"], rows["hand-over"]}, hop_ns, 0});
-    panel.rows.push_back({Kind::kMeasured, "POSIX threads", {{}, {}, rows["pthread"]}, hop_ns, 0});
+        {Origin::kMeasured, "Smelt's", {rows["yield 64"], rows["signal 64"], rows["hand-over"]}, hop_ns, 0});
+    panel.rows.push_back({Origin::kMeasured, "POSIX threads", {{}, {}, rows["pthread"]}, hop_ns, 0});
     panel.log_y = true;
     panel.notes.push_back(
         "64 threads of one worker that yield, and that are signalled by one; both: two of one worker that signal each "
@@ -95,15 +95,15 @@ Figure euro_table_1(const Settings& settings) {
   }
   Panel paper = table("The paper's");
   paper.chart = Chart::kNone;
-  paper.rows.push_back({Kind::kPaper, "POSIX threads", {{750, 0, ""}, {1150, 0, ""}, {1900, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "Argobots", {{80, 0, ""}, {300, 0, ""}, {380, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "Fult, theirs", {{20, 0, ""}, {10, 0, ""}, {30, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "POSIX threads", {{750, 0, ""}, {1150, 0, ""}, {1900, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "Argobots", {{80, 0, ""}, {300, 0, ""}, {380, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "Fult, theirs", {{20, 0, ""}, {10, 0, ""}, {30, 0, ""}}, 0, 0});
   paper.notes.push_back("The signal there is to a thread of another worker, and does not wait for it to run.");
   figure.panels.push_back(paper);
   return figure;
 }
 
-Figure euro_figure_5(const Settings& settings) {
+Figure euro_figure_5(const FigureSettings& settings) {
   Figure figure{"EuroMPI'16, Figure 5: latency with many threads",
                 fmt::format("{}, section 4.3.1: plot only, between nodes with InfiniBand", kEuroMpi),
                 {},
@@ -123,7 +123,7 @@ Figure euro_figure_5(const Settings& settings) {
               .series = {"user-level threads", "kernel threads, Smelt in Open MPI", "kernel threads, Open MPI"}};
   if (why.empty())
     for (const int threads : {1, 2, 4, 8, 16, 32, 64, 512, 4096}) {
-      Row row{.kind = Kind::kMeasured, .name = std::to_string(threads), .hop_ns = rows["hop"].value};
+      FigureRow row{.kind = Origin::kMeasured, .name = std::to_string(threads), .hop_ns = rows["hop"].value};
       row.x = threads;
       row.cells = {rows[fmt::format("messages {}", threads)], mpi[{"smelt-yield", threads}],
                    mpi[{"ob1-yield", threads}]};
@@ -141,8 +141,8 @@ Figure euro_figure_5(const Settings& settings) {
               .y_title = "time of a message",
               .chart = Chart::kNone,
               .series = {"one thread", "8 threads"}};
-  paper.rows.push_back({Kind::kPaper, "MVAPICH2 2.1", {{0, 0, "< 2000"}, {100000, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "theirs, without the network", {{0, 0, "200 to 250"}, {}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "MVAPICH2 2.1", {{0, 0, "< 2000"}, {100000, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "theirs, without the network", {{0, 0, "200 to 250"}, {}}, 0, 0});
   paper.notes.push_back(
       "Up to 60 times MVAPICH2's speed; 3 times that of kernel threads with the same matching, up to 40 % less time "
       "than Argobots; slower only from 16,384 threads on.");

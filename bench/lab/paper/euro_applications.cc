@@ -25,7 +25,7 @@ using Words = std::vector<std::string>;
 // Open MPI's mpirun, by ob1 or by our component, which is alone in a folder: beside it in the build lie other files.
 class Mpi {
  public:
-  explicit Mpi(const Settings& settings) : run_(epcc::find_program({"mpirun.openmpi", "mpirun"})) {
+  explicit Mpi(const FigureSettings& settings) : run_(epcc::find_program({"mpirun.openmpi", "mpirun"})) {
     std::error_code error;
     const std::string component = find_in_build(settings, "ompi_pml_smelt/mca_pml_smelt.so");
     std::string folder = (std::filesystem::temp_directory_path(error) / "smelt_paper.XXXXXX").string();
@@ -87,7 +87,7 @@ struct Race {
 };
 
 double run_race(Race* race, int rounds, const std::function<double(const std::string&)>& rate_of, std::string* why) {
-  return hop_around(cpus_of(this_machine(Use::kThreads)), [&] {
+  return hop_around(cpus_of(this_machine(Occupancy::kThreads)), [&] {
     for (int round = 0; round < rounds; ++round)
       for (auto& row : race->rows)
         for (Contestant& each : row) {
@@ -107,7 +107,7 @@ void add_race(Figure* figure, Panel panel, Race race, int rounds,
   std::string why;
   const double hop = run_race(&race, rounds, rate_of, &why);
   for (size_t i = 0; i < race.rows.size(); ++i) {
-    Row row{.kind = Kind::kMeasured, .name = race.names[i], .hop_ns = hop};
+    FigureRow row{.kind = Origin::kMeasured, .name = race.names[i], .hop_ns = hop};
     if (!race.x.empty()) row.x = race.x[i];
     for (const Contestant& each : race.rows[i]) row.cells.push_back(cell_of(each.rates));
     if (std::any_of(row.cells.begin(), row.cells.end(), [](const Cell& cell) { return cell.value > 0; }))
@@ -120,7 +120,8 @@ void add_race(Figure* figure, Panel panel, Race race, int rounds,
 double millions_in(const std::string& text) { return number_beside(text, "million", Stands::kBefore); }
 
 // By threads of a process: user-level ones, kernel threads with the component and without, one thread that polls.
-Race search_race(const Settings& settings, const Mpi& mpi, const std::string& name, const Words& shape, bool polls) {
+Race search_race(const FigureSettings& settings, const Mpi& mpi, const std::string& name, const Words& shape,
+                 bool polls) {
   const std::string ours = find_in_build(settings, fmt::format("core/library/{0}_smelt", name)),
                     theirs = find_in_build(settings, fmt::format("core/library/{0}_mpi", name));
   const bool has_mpi = mpi.is_there() && !theirs.empty();
@@ -168,14 +169,14 @@ Panel paper_panel(const std::string& series) {
 }
 
 bool cannot(Figure* figure) {
-  if (cpus_of(this_machine(Use::kThreads)).size() >= 2) return false;
+  if (cpus_of(this_machine(Occupancy::kThreads)).size() >= 2) return false;
   figure->notes.push_back(kOneCpu);
   return true;
 }
 
 }  // namespace
 
-Figure euro_figure_7(const Settings& settings) {
+Figure euro_figure_7(const FigureSettings& settings) {
   Figure figure{
       "EuroMPI'16, Figure 7: NAS Parallel Benchmarks, Data Traffic",
       fmt::format("{}, section 4.3.2: plot only, class A, a rank on each of 128 nodes with InfiniBand", kEuroMpi),
@@ -210,13 +211,13 @@ Figure euro_figure_7(const Settings& settings) {
              [](const std::string& text) { return number_beside(text, "total", Stands::kAfter); });
   }
   Panel paper = paper_panel("operations of theirs, of MVAPICH2's");
-  paper.rows.push_back({Kind::kPaper, "black hole, white hole", {{0, 0, "1 to 3"}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "shuffle", {{0.85, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "black hole, white hole", {{0, 0, "1 to 3"}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "shuffle", {{0.85, 0, ""}}, 0, 0});
   figure.panels.push_back(paper);
   return figure;
 }
 
-Figure euro_figure_8(const Settings& settings) {
+Figure euro_figure_8(const FigureSettings& settings) {
   Figure figure{"EuroMPI'16, Figure 8: Graph500, breadth-first search",
                 fmt::format("{}, section 4.3.3: plot only, 16 to 4096 cores with InfiniBand", kEuroMpi),
                 {},
@@ -232,14 +233,14 @@ Figure euro_figure_8(const Settings& settings) {
              settings.quick ? 1 : 5, millions_in);
   }
   Panel paper = paper_panel("edges/s of theirs, of others' at 4096 cores");
-  paper.rows.push_back({Kind::kPaper, "the reference, which polls, MVAPICH2", {{3, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "their messages, Argobots' threads", {{1.2, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "the reference, which polls, MVAPICH2", {{3, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "their messages, Argobots' threads", {{1.2, 0, ""}}, 0, 0});
   paper.notes.push_back("With kernel threads the same messages are ten times as slow as the reference.");
   figure.panels.push_back(paper);
   return figure;
 }
 
-Figure euro_figure_9(const Settings& settings) {
+Figure euro_figure_9(const FigureSettings& settings) {
   Figure figure{"EuroMPI'16, Figure 9: unbalanced tree search",
                 fmt::format("{}, section 4.3.4: plot only, T3XXL, 16 to 4096 cores with InfiniBand", kEuroMpi),
                 {},
@@ -253,9 +254,9 @@ Figure euro_figure_9(const Settings& settings) {
              settings.quick ? 1 : 5, millions_in);
   }
   Panel paper = paper_panel("vertices/s of theirs, of others' at 4096 cores");
-  paper.rows.push_back({Kind::kPaper, "the reference, MVAPICH2", {{10, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "their messages, kernel threads", {{7, 0, ""}}, 0, 0});
-  paper.rows.push_back({Kind::kPaper, "their messages, Argobots' threads", {{1.1, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "the reference, MVAPICH2", {{10, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "their messages, kernel threads", {{7, 0, ""}}, 0, 0});
+  paper.rows.push_back({Origin::kPaper, "their messages, Argobots' threads", {{1.1, 0, ""}}, 0, 0});
   figure.panels.push_back(paper);
   return figure;
 }

@@ -18,7 +18,7 @@ Panel lines(const std::string& title, const char* unit) {
 }
 
 // As the paper's labels: how many times as fast Smelt is as the best static topology, and that one's name.
-std::string label(const Row& row) {
+std::string label(const FigureRow& row) {
   double least = std::numeric_limits<double>::infinity();
   const char* whose = "";
   double adaptive = 0;
@@ -31,16 +31,16 @@ std::string label(const Row& row) {
 
 void add_labels(Panel* panel) {
   std::string all;
-  for (const Row& row : panel->rows) all += (all.empty() ? "" : ", ") + label(row);
+  for (const FigureRow& row : panel->rows) all += (all.empty() ? "" : ", ") + label(row);
   panel->notes.push_back("AT against the best static topology, by cores: " + all + ".");
 }
 
-Panel predicted(const char* name, Work work, const Settings& settings) {
-  const Machine machine = paper_machine(name, Use::kCores, settings.machines);
+Panel predicted(const char* name, Work work, const FigureSettings& settings) {
+  const PaperMachine machine = paper_machine(name, Occupancy::kCores, settings.machines);
   Panel panel = lines(fmt::format("{}, {}, predicted", name, work_name(work)), machine.unit());
   for (size_t count = 2; count <= machine.members.size(); count += 2) {
     Pricing pricing(machine.file, round_robin(machine, count));
-    Row row{.kind = Kind::kPredicted, .name = std::to_string(count), .x = static_cast<double>(count)};
+    FigureRow row{.kind = Origin::kPredicted, .name = std::to_string(count), .x = static_cast<double>(count)};
     for (const Topology& topology : kTopologies) row.cells.push_back({pricing.makespan(work, topology.pattern), 0, ""});
     panel.rows.push_back(row);
   }
@@ -49,7 +49,7 @@ Panel predicted(const char* name, Work work, const Settings& settings) {
   return panel;
 }
 
-Panel measured(const Machine& machine, Work work, const Settings& settings) {
+Panel measured(const PaperMachine& machine, Work work, const FigureSettings& settings) {
   Panel panel = lines(fmt::format("This machine, {}, measured", work_name(work)), "ns");
   for (size_t count = 2; count <= machine.members.size(); count += count < 8 ? 1 : 4) {
     const std::vector<uint16_t> members = round_robin(machine, count);
@@ -59,10 +59,10 @@ Panel measured(const Machine& machine, Work work, const Settings& settings) {
     for (const uint16_t member : members) cpus.push_back(machine.file.cpus[member]);
     for (const Topology& topology : kTopologies) schedules.push_back(pricing.closed(work, topology.pattern));
     const std::vector<Timed> times = time_schedules(cpus, schedules, effort_of(settings.quick));
-    Row row{.kind = Kind::kMeasured,
-            .name = std::to_string(count),
-            .hop_ns = times[0].hop_ns,
-            .x = static_cast<double>(count)};
+    FigureRow row{.kind = Origin::kMeasured,
+                  .name = std::to_string(count),
+                  .hop_ns = times[0].hop_ns,
+                  .x = static_cast<double>(count)};
     for (const Timed& timed : times) row.cells.push_back(cell_of(timed));
     panel.rows.push_back(row);
   }
@@ -74,12 +74,12 @@ Panel measured(const Machine& machine, Work work, const Settings& settings) {
 
 }  // namespace
 
-Figure osdi_figure_10(const Settings& settings) {
+Figure osdi_figure_10(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 10: multicasts, cores taken from the NUMA nodes in turn",
                 fmt::format("{}, section 5.2: plot only, but for three labels", kOsdi),
                 {},
                 {}};
-  const Machine here = this_machine(Use::kCores);
+  const PaperMachine here = this_machine(Occupancy::kCores);
   if (here.members.size() > 1)
     for (const Work work : {Work::kBroadcast, Work::kReduction})
       figure.panels.push_back(measured(here, work, settings));
@@ -93,9 +93,9 @@ Figure osdi_figure_10(const Settings& settings) {
               .y_title = "Smelt against the best static topology",
               .chart = Chart::kNone};
   paper.series = {"Smelt"};
-  paper.rows = {{Kind::kPaper, "12", {{1.25, 0, ""}}, 0, 12},
-                {Kind::kPaper, "22", {{0.97, 0, ""}}, 0, 22},
-                {Kind::kPaper, "24", {{1.02, 0, ""}}, 0, 24}};
+  paper.rows = {{Origin::kPaper, "12", {{1.25, 0, ""}}, 0, 12},
+                {Origin::kPaper, "22", {{0.97, 0, ""}}, 0, 22},
+                {Origin::kPaper, "24", {{1.02, 0, ""}}, 0, 24}};
   figure.panels.push_back(paper);
   return figure;
 }

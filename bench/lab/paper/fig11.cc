@@ -64,7 +64,7 @@ Lap openmp_lap(const std::vector<uint32_t>& cpus, Body body) {
 }
 
 // Open MPI's, with and without Smelt's component, by mpi_compare: kernel to its row.
-std::map<std::string, nlohmann::json> measure_mpi(const Settings& settings, size_t ranks, std::string* why) {
+std::map<std::string, nlohmann::json> measure_mpi(const FigureSettings& settings, size_t ranks, std::string* why) {
   const std::string program = find_in_build(settings, "bench/mpi/mpi_compare");
   if (program.empty() || epcc::find_program({"mpirun.openmpi", "mpirun"}).empty()) {
     *why = "no bench/mpi/mpi_compare in this build, or no mpirun";
@@ -134,10 +134,10 @@ std::vector<Timed> measure_threads(const std::vector<uint32_t>& cpus, bool quick
   return time_laps(cpus, {ours, libgomp, reductions}, effort_of(quick));
 }
 
-Panel measure(const std::vector<uint32_t>& cpus, const Settings& settings, std::vector<std::string>* notes) {
+Panel measure(const std::vector<uint32_t>& cpus, const FigureSettings& settings, std::vector<std::string>* notes) {
   Panel panel = bars(fmt::format("This machine, {} CPUs, measured", cpus.size()), "ns");
   for (const char* name : {"broadcast", "reduction", "barrier"})
-    panel.rows.push_back({Kind::kMeasured, name, std::vector<Cell>(kSeries), 0, 0});
+    panel.rows.push_back({Origin::kMeasured, name, std::vector<Cell>(kSeries), 0, 0});
   // The processes first: they are forked, and OpenMP's threads stay.
   const std::vector<Timed> group = time_group(cpus, settings.quick);
   for (size_t k = 0; k < group.size(); ++k) panel.rows[k].cells[kGroup] = cell_of(group[k]);
@@ -154,7 +154,7 @@ Panel measure(const std::vector<uint32_t>& cpus, const Settings& settings, std::
   panel.rows[2].cells[kThreads] = cell_of(threads[0]);
   panel.rows[2].cells[kOpenMp] = cell_of(threads[1]);
   panel.rows[1].cells[kOpenMp] = cell_of(threads[2]);
-  for (Row& row : panel.rows) row.hop_ns = threads[0].hop_ns;
+  for (FigureRow& row : panel.rows) row.hop_ns = threads[0].hop_ns;
   panel.notes.push_back("Broadcasts of one and reductions of one integer, each with the barrier that follows it.");
   panel.notes.push_back(
       fmt::format("The hop is that of the threads; the processes had {:.1f} ns{}. ± of MPI: half of least to greatest "
@@ -165,20 +165,20 @@ Panel measure(const std::vector<uint32_t>& cpus, const Settings& settings, std::
 
 }  // namespace
 
-Figure osdi_figure_11(const Settings& settings) {
+Figure osdi_figure_11(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 11: against MPI and OpenMP",
                 fmt::format("{}, section 5.3: plots of A IL 4x4x2, I NL 4x8x2 and I SB 4x8x2; Open MPI 1.10.2, GCC "
                             "4.9.2",
                             kOsdi),
                 {},
                 {}};
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1)
     figure.panels.push_back(measure(cpus, settings, &figure.notes));
   else
     figure.notes.push_back(kOneCpu);
   for (const char* name : {"A IL 4x4x2", "I NL 4x8x2", "I SB 4x8x2"}) {
-    const Machine machine = paper_machine(name, Use::kThreads, settings.machines);
+    const PaperMachine machine = paper_machine(name, Occupancy::kThreads, settings.machines);
     Pricing pricing(machine.file, machine.members);
     Panel panel{.title = fmt::format("{}, {} threads, predicted", name, machine.members.size()),
                 .rows_are = "operation",
@@ -187,7 +187,7 @@ Figure osdi_figure_11(const Settings& settings) {
                 .series = {"Smelt (the paper's tree)", "Smelt (best here)"}};
     for (const Work work : {Work::kBroadcast, Work::kReduction, Work::kBarrier})
       panel.rows.push_back(
-          {Kind::kPredicted,
+          {Origin::kPredicted,
            work_name(work),
            {{pricing.makespan(work, "adaptive-sorted"), 0, ""}, {pricing.makespan(work, "best"), 0, ""}},
            0,
@@ -202,7 +202,7 @@ Figure osdi_figure_11(const Settings& settings) {
               .chart = Chart::kNone,
               .series = {"than Open MPI", "than OpenMP"}};
   for (const PaperAgainst& each : kPaperFigure11)
-    paper.rows.push_back({Kind::kPaper, each.operation, {{0, 0, each.mpi}, {0, 0, each.openmp}}, 0, 0});
+    paper.rows.push_back({Origin::kPaper, each.operation, {{0, 0, each.mpi}, {0, 0, each.openmp}}, 0, 0});
   figure.panels.push_back(paper);
   return figure;
 }

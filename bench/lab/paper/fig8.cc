@@ -23,7 +23,7 @@ constexpr const char* kClosed =
     "by one line; the figures are for the whole. Two-phase commit: question, votes, outcome.";
 
 // The times of all topologies on this machine, by work.
-std::vector<std::vector<Timed>> time_topologies(const Machine& machine, const Settings& settings) {
+std::vector<std::vector<Timed>> time_topologies(const PaperMachine& machine, const FigureSettings& settings) {
   std::vector<std::vector<Timed>> out;
   for (const Work work : kAllWork) {
     Pricing pricing(machine.file, machine.members, std::size(kTopologies));
@@ -34,11 +34,11 @@ std::vector<std::vector<Timed>> time_topologies(const Machine& machine, const Se
   return out;
 }
 
-Panel measured_panel(const Machine& machine, const Settings& settings) {
+Panel measured_panel(const PaperMachine& machine, const FigureSettings& settings) {
   Panel panel = bars(fmt::format("This machine, {} cores, measured", machine.members.size()), "ns", "time");
   const auto times = time_topologies(machine, settings);
   for (size_t w = 0; w < times.size(); ++w) {
-    Row row{.kind = Kind::kMeasured, .name = work_name(kAllWork[w]), .hop_ns = times[w][0].hop_ns};
+    FigureRow row{.kind = Origin::kMeasured, .name = work_name(kAllWork[w]), .hop_ns = times[w][0].hop_ns};
     for (const Timed& timed : times[w]) row.cells.push_back(cell_of(timed));
     panel.rows.push_back(row);
   }
@@ -48,12 +48,12 @@ Panel measured_panel(const Machine& machine, const Settings& settings) {
   return panel;
 }
 
-Panel predicted_panel(const std::string& name, const Settings& settings) {
-  const Machine machine = paper_machine(name, Use::kCores, settings.machines);
+Panel predicted_panel(const std::string& name, const FigureSettings& settings) {
+  const PaperMachine machine = paper_machine(name, Occupancy::kCores, settings.machines);
   Pricing pricing(machine.file, machine.members);
   Panel panel = bars(fmt::format("{}, {} cores, predicted", name, machine.members.size()), machine.unit(), "time");
   for (const Work work : kAllWork) {
-    Row row{.kind = Kind::kPredicted, .name = work_name(work)};
+    FigureRow row{.kind = Origin::kPredicted, .name = work_name(work)};
     for (const Topology& topology : kTopologies) row.cells.push_back({pricing.makespan(work, topology.pattern), 0, ""});
     panel.rows.push_back(row);
   }
@@ -77,14 +77,14 @@ Speedup speedup_of(const std::vector<double>& times) {
 
 }  // namespace
 
-Figure osdi_figure_8(const Settings& settings) {
+Figure osdi_figure_8(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 8: collective operations by tree topology",
                 fmt::format("{}, section 5.1: plot only. It says: sequential is much the slowest, no static topology "
                             "is best on all machines, cluster is slow on I KNC, Smelt good everywhere.",
                             kOsdi),
                 {},
                 {}};
-  const Machine here = this_machine(Use::kCores);
+  const PaperMachine here = this_machine(Occupancy::kCores);
   if (here.members.size() > 1)
     figure.panels.push_back(measured_panel(here, settings));
   else
@@ -94,7 +94,7 @@ Figure osdi_figure_8(const Settings& settings) {
   return figure;
 }
 
-Figure osdi_figure_9(const Settings& settings) {
+Figure osdi_figure_9(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Figure 9: Smelt against the best static tree",
                 fmt::format("{}, section 5.1: a heat map whose single figures the text does not have", kOsdi),
                 {},
@@ -107,8 +107,9 @@ Figure osdi_figure_9(const Settings& settings) {
   for (const Work work : kAllWork) adaptive.series.push_back(work_name(work));
   Panel best = adaptive;
   best.title = "What this library uses there (best)";
-  const auto put = [&](Kind kind, const std::string& name, const std::vector<std::vector<double>>& times, double hop) {
-    Row of_adaptive{.kind = kind, .name = name, .hop_ns = hop}, of_best = of_adaptive;
+  const auto put = [&](Origin kind, const std::string& name, const std::vector<std::vector<double>>& times,
+                       double hop) {
+    FigureRow of_adaptive{.kind = kind, .name = name, .hop_ns = hop}, of_best = of_adaptive;
     for (const std::vector<double>& each : times) {
       const Speedup speedup = speedup_of(each);
       of_adaptive.cells.push_back({speedup.adaptive, 0, ""});
@@ -117,7 +118,7 @@ Figure osdi_figure_9(const Settings& settings) {
     adaptive.rows.push_back(of_adaptive);
     best.rows.push_back(of_best);
   };
-  const Machine here = this_machine(Use::kCores);
+  const PaperMachine here = this_machine(Occupancy::kCores);
   if (here.members.size() > 1) {
     std::vector<std::vector<double>> times;
     double hop = 0;
@@ -126,19 +127,19 @@ Figure osdi_figure_9(const Settings& settings) {
       for (const Timed& timed : work) times.back().push_back(timed.ns);
       hop = work[0].hop_ns;
     }
-    put(Kind::kMeasured, here.name, times, hop);
+    put(Origin::kMeasured, here.name, times, hop);
   } else {
     figure.notes.push_back(kOneCpu);
   }
   for (const std::string& name : osdi_machines()) {
-    const Machine machine = paper_machine(name, Use::kCores, settings.machines);
+    const PaperMachine machine = paper_machine(name, Occupancy::kCores, settings.machines);
     Pricing pricing(machine.file, machine.members);
     std::vector<std::vector<double>> times;
     for (const Work work : kAllWork) {
       times.emplace_back();
       for (const Topology& topology : kTopologies) times.back().push_back(pricing.makespan(work, topology.pattern));
     }
-    put(Kind::kPredicted, name, times, 0);
+    put(Origin::kPredicted, name, times, 0);
     figure.notes.push_back(fmt::format("{}: {}.", name, machine.stand_in));
   }
   Panel paper{.title = "What the paper's text says",
@@ -147,9 +148,9 @@ Figure osdi_figure_9(const Settings& settings) {
               .y_title = "Smelt against the best static tree",
               .chart = Chart::kNone,
               .series = {"mean", "at most"}};
-  paper.rows = {{Kind::kPaper, "all eleven", {{1.16, 0, ""}, {1.53, 0, ""}}, 0, 0},
-                {Kind::kPaper, "A SH 4x4x1, the most of AMD's", {{}, {1.24, 0, ""}}, 0, 0},
-                {Kind::kPaper, "I NL 4x8x2, the most of Intel's", {{}, {1.53, 0, ""}}, 0, 0}};
+  paper.rows = {{Origin::kPaper, "all eleven", {{1.16, 0, ""}, {1.53, 0, ""}}, 0, 0},
+                {Origin::kPaper, "A SH 4x4x1, the most of AMD's", {{}, {1.24, 0, ""}}, 0, 0},
+                {Origin::kPaper, "I NL 4x8x2, the most of Intel's", {{}, {1.53, 0, ""}}, 0, 0}};
   figure.panels = {adaptive, best, paper};
   return figure;
 }

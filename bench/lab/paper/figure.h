@@ -8,12 +8,12 @@
 namespace smelt::paper {
 
 // Where a row's numbers come from. Every row says so in its first column.
-enum class Kind {
+enum class Origin {
   kMeasured,   // on this machine, now
   kPredicted,  // by the cost model, for a machine of the paper
   kPaper       // out of the paper's text
 };
-const char* kind_name(Kind kind);
+const char* kind_name(Origin kind);
 
 struct Cell {
   double value = 0;        // 0: there is none
@@ -21,8 +21,8 @@ struct Cell {
   std::string words = {};  // instead of a number, where a paper says a range
 };
 
-struct Row {
-  Kind kind = Kind::kMeasured;
+struct FigureRow {
+  Origin kind = Origin::kMeasured;
   std::string name = {};
   std::vector<Cell> cells = {};  // one per series
   double hop_ns = 0;             // of the ping-pongs taken with the measurement; 0: none
@@ -40,7 +40,7 @@ struct Panel {
   Chart chart = Chart::kBars;
   bool log_x = false, log_y = false;
   std::vector<std::string> series = {};
-  std::vector<Row> rows = {};
+  std::vector<FigureRow> rows = {};
   std::vector<std::string> notes = {};
 };
 

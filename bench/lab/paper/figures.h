@@ -8,7 +8,7 @@
 
 namespace smelt::paper {
 
-struct Settings {
+struct FigureSettings {
   bool quick = false;
   std::string machines;  // folder of matrix files, "" for none
   std::string network;   // network profile, "" for this machine's
@@ -17,30 +17,30 @@ struct Settings {
 };
 
 // Kaestle et al., OSDI 2016
-Figure osdi_figure_8(const Settings& settings);
-Figure osdi_figure_9(const Settings& settings);
-Figure osdi_figure_10(const Settings& settings);
-Figure osdi_figure_11(const Settings& settings);
-Figure osdi_figure_12(const Settings& settings);
-Figure osdi_figure_13(const Settings& settings);
-Figure osdi_table_2(const Settings& settings);
-Figure osdi_table_3(const Settings& settings);
-Figure osdi_table_4(const Settings& settings);
+Figure osdi_figure_8(const FigureSettings& settings);
+Figure osdi_figure_9(const FigureSettings& settings);
+Figure osdi_figure_10(const FigureSettings& settings);
+Figure osdi_figure_11(const FigureSettings& settings);
+Figure osdi_figure_12(const FigureSettings& settings);
+Figure osdi_figure_13(const FigureSettings& settings);
+Figure osdi_table_2(const FigureSettings& settings);
+Figure osdi_table_3(const FigureSettings& settings);
+Figure osdi_table_4(const FigureSettings& settings);
 // Nishtala and Yelick, HotPar 2009
-Figure hotpar_figure_2(const Settings& settings);
-Figure hotpar_figure_3(const Settings& settings);
-Figure hotpar_figure_4(const Settings& settings);
-Figure hotpar_figure_5(const Settings& settings);
-Figure hotpar_figure_6(const Settings& settings);
-Figure hotpar_table_2(const Settings& settings);
+Figure hotpar_figure_2(const FigureSettings& settings);
+Figure hotpar_figure_3(const FigureSettings& settings);
+Figure hotpar_figure_4(const FigureSettings& settings);
+Figure hotpar_figure_5(const FigureSettings& settings);
+Figure hotpar_figure_6(const FigureSettings& settings);
+Figure hotpar_table_2(const FigureSettings& settings);
 // Brunet, Trahay and Denis, Cluster 2011
-Figure cluster_limits(const Settings& settings);
+Figure cluster_limits(const FigureSettings& settings);
 // Dang, Snir and Gropp, EuroMPI 2016
-Figure euro_table_1(const Settings& settings);
-Figure euro_figure_5(const Settings& settings);
-Figure euro_figure_7(const Settings& settings);
-Figure euro_figure_8(const Settings& settings);
-Figure euro_figure_9(const Settings& settings);
+Figure euro_table_1(const FigureSettings& settings);
+Figure euro_figure_5(const FigureSettings& settings);
+Figure euro_figure_7(const FigureSettings& settings);
+Figure euro_figure_8(const FigureSettings& settings);
+Figure euro_figure_9(const FigureSettings& settings);
 
 inline constexpr const char* kOsdi = "Kaestle et al., Machine-aware Atomic Broadcast Trees for Multicores, OSDI 2016";
 inline constexpr const char* kHotPar =

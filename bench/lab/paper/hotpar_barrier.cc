@@ -44,7 +44,7 @@ Panel measured(const std::vector<uint32_t>& cpus, bool quick) {
   const auto best =
       std::min_element(times.begin() + 2, times.end(), [](const Timed& a, const Timed& b) { return a.ns < b.ns; });
   Panel panel = bars("This machine, measured", "ns");
-  panel.rows.push_back({Kind::kMeasured,
+  panel.rows.push_back({Origin::kMeasured,
                         fmt::format("this machine, {} threads", threads),
                         {cell_of(times[0]), cell_of(times[1]), cell_of(*best)},
                         times[0].hop_ns,
@@ -55,21 +55,21 @@ Panel measured(const std::vector<uint32_t>& cpus, bool quick) {
 
 }  // namespace
 
-Figure hotpar_figure_2(const Settings& settings) {
+Figure hotpar_figure_2(const FigureSettings& settings) {
   Figure figure{"HotPar'09, Figure 2: barriers",
                 fmt::format("{}, section 2.2: plot only. It says: almost two orders of magnitude from Pthread Lib to "
                             "Flat, another one from Flat to Tree on the Niagara2.",
                             kHotPar),
                 {},
                 {}};
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1)
     figure.panels.push_back(measured(cpus, settings.quick));
   else
     figure.notes.push_back(kOneCpu);
   Panel panel = bars("The paper's machines, predicted", "ns");
   for (const char* name : {"Clovertown", "Barcelona", "Niagara2"}) {
-    const Machine machine = paper_machine(name, Use::kThreads, "");
+    const PaperMachine machine = paper_machine(name, Occupancy::kThreads, "");
     Pricing pricing(machine.file, machine.members);
     double tree = 0;
     uint32_t best = 0;
@@ -77,7 +77,7 @@ Figure hotpar_figure_2(const Settings& settings) {
       const double price = pricing.in_a_loop(fmt::format("knomial:{}", radix));
       if (best == 0 || price < tree) tree = price, best = radix;
     }
-    panel.rows.push_back({Kind::kPredicted,
+    panel.rows.push_back({Origin::kPredicted,
                           fmt::format("{}, {} threads", name, machine.members.size()),
                           {{}, {pricing.in_a_loop("sequential"), 0, ""}, {tree, 0, ""}},
                           0,

@@ -56,7 +56,7 @@ std::map<size_t, Four> measure(const std::vector<uint32_t>& cpus, bool quick) {
   return out;
 }
 
-std::map<size_t, Four> price(const Machine& machine, bool quick) {
+std::map<size_t, Four> price(const PaperMachine& machine, bool quick) {
   const auto contestants = contestants_for(static_cast<uint32_t>(machine.members.size()));
   std::map<size_t, Four> out;
   for (const size_t words : sizes(quick)) {
@@ -78,14 +78,14 @@ Panel lines(const std::string& title, const char* unit, std::vector<std::string>
           .series = std::move(series)};
 }
 
-Row row_of(Kind kind, size_t words, double hop_ns) {
+FigureRow row_of(Origin kind, size_t words, double hop_ns) {
   return {.kind = kind, .name = std::to_string(words), .hop_ns = hop_ns, .x = static_cast<double>(words)};
 }
 
-Panel all_four(const std::string& title, const char* unit, Kind kind, const std::map<size_t, Four>& of) {
+Panel all_four(const std::string& title, const char* unit, Origin kind, const std::map<size_t, Four>& of) {
   Panel panel = lines(title, unit, {"Strict Flat", "Strict Tree", "Loose Flat", "Loose Tree"});
   for (const auto& [words, four] : of) {
-    Row row = row_of(kind, words, four.strict_flat.hop_ns);
+    FigureRow row = row_of(kind, words, four.strict_flat.hop_ns);
     for (const Timed& each : {four.strict_flat, four.strict_tree, four.loose_flat, four.loose_tree})
       row.cells.push_back(cell_of(each));
     panel.rows.push_back(row);
@@ -104,14 +104,14 @@ std::string crossing(const std::map<size_t, Four>& of, bool strict) {
   return from;
 }
 
-Figure selection(int number, const char* name, const char* says, const Settings& settings) {
+Figure selection(int number, const char* name, const char* says, const FigureSettings& settings) {
   Figure figure{fmt::format("HotPar'09, Figure {}: the best algorithm on {}", number, name),
                 fmt::format("{}, section 4: plot only. It says: {}", kHotPar, says),
                 {},
                 {}};
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1) {
-    Panel panel = all_four(fmt::format("This machine, {} threads, measured", cpus.size()), "ns", Kind::kMeasured,
+    Panel panel = all_four(fmt::format("This machine, {} threads, measured", cpus.size()), "ns", Origin::kMeasured,
                            measure(cpus, settings.quick));
     if (cpus.size() == 2) panel.notes.push_back("Of two participants a tree is flat.");
     figure.panels.push_back(panel);
@@ -119,7 +119,7 @@ Figure selection(int number, const char* name, const char* says, const Settings&
                         {"Strict", "Loose"});
     const auto times = time_group_reductions(cpus, sizes(settings.quick), settings.quick);
     for (size_t s = 0; s < times.size(); ++s) {
-      Row row = row_of(Kind::kMeasured, sizes(settings.quick)[s], times[s][0].hop_ns);
+      FigureRow row = row_of(Origin::kMeasured, sizes(settings.quick)[s], times[s][0].hop_ns);
       row.cells = {cell_of(times[s][1]), cell_of(times[s][0])};
       group.rows.push_back(row);
     }
@@ -128,10 +128,10 @@ Figure selection(int number, const char* name, const char* says, const Settings&
   } else {
     figure.notes.push_back(kOneCpu);
   }
-  const Machine machine = paper_machine(name, Use::kThreads, settings.machines);
+  const PaperMachine machine = paper_machine(name, Occupancy::kThreads, settings.machines);
   const std::map<size_t, Four> prices = price(machine, settings.quick);
   Panel panel = all_four(fmt::format("{}, {} threads, predicted", name, machine.members.size()), machine.unit(),
-                         Kind::kPredicted, prices);
+                         Origin::kPredicted, prices);
   panel.notes.push_back(
       fmt::format("Trees are cheaper: strict {}; loose {}.", crossing(prices, true), crossing(prices, false)));
   panel.notes.push_back(kPriced);
@@ -142,21 +142,21 @@ Figure selection(int number, const char* name, const char* says, const Settings&
 
 }  // namespace
 
-Figure hotpar_figure_3(const Settings& settings) {
+Figure hotpar_figure_3(const FigureSettings& settings) {
   Figure figure{"HotPar'09, Figure 3: reductions on Niagara2, loose and strict",
                 fmt::format("{}, section 3: plot only. It says: loose is 3.1 times as fast as strict in the median, 4 "
                             "times at most.",
                             kHotPar),
                 {},
                 {}};
-  const auto put = [&](const std::string& title, const char* unit, Kind kind, const std::map<size_t, Four>& of,
+  const auto put = [&](const std::string& title, const char* unit, Origin kind, const std::map<size_t, Four>& of,
                        const std::string& note) {
     Panel panel = lines(title, unit, {"Strict", "Loose"});
     std::vector<double> ratios;
     for (const auto& [words, four] : of) {
       const auto less = [](const Timed& a, const Timed& b) { return a.ns < b.ns ? a : b; };
       const Timed strict = less(four.strict_flat, four.strict_tree), loose = less(four.loose_flat, four.loose_tree);
-      Row row = row_of(kind, words, strict.hop_ns);
+      FigureRow row = row_of(kind, words, strict.hop_ns);
       row.cells = {cell_of(strict), cell_of(loose)};
       panel.rows.push_back(row);
       ratios.push_back(strict.ns / loose.ns);
@@ -167,41 +167,41 @@ Figure hotpar_figure_3(const Settings& settings) {
     panel.notes.push_back(note);
     figure.panels.push_back(panel);
   };
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1)
-    put(fmt::format("This machine, {} threads, measured", cpus.size()), "ns", Kind::kMeasured,
+    put(fmt::format("This machine, {} threads, measured", cpus.size()), "ns", Origin::kMeasured,
         measure(cpus, settings.quick), "Of flat and the trees the quickest.");
   else
     figure.notes.push_back(kOneCpu);
-  const Machine machine = paper_machine("Niagara2", Use::kThreads, settings.machines);
-  put("Niagara2, 256 threads, predicted", machine.unit(), Kind::kPredicted, price(machine, settings.quick), kPriced);
+  const PaperMachine machine = paper_machine("Niagara2", Occupancy::kThreads, settings.machines);
+  put("Niagara2, 256 threads, predicted", machine.unit(), Origin::kPredicted, price(machine, settings.quick), kPriced);
   Panel paper{.title = "The paper's",
               .rows_are = "over the sizes",
               .unit = "times",
               .y_title = "strict over loose",
               .chart = Chart::kNone,
               .series = {"Niagara2"}};
-  paper.rows = {{Kind::kPaper, "median", {{3.1, 0, ""}}, 0, 0}, {Kind::kPaper, "most", {{4, 0, ""}}, 0, 0}};
+  paper.rows = {{Origin::kPaper, "median", {{3.1, 0, ""}}, 0, 0}, {Origin::kPaper, "most", {{4, 0, ""}}, 0, 0}};
   figure.panels.push_back(paper);
   return figure;
 }
 
-Figure hotpar_figure_4(const Settings& settings) {
+Figure hotpar_figure_4(const FigureSettings& settings) {
   return selection(4, "Barcelona",
                    "flat first, trees from 8 doubles on when loose and from 32 when strict; the wrong switch-point "
                    "costs a factor of two to three.",
                    settings);
 }
 
-Figure hotpar_figure_5(const Settings& settings) {
+Figure hotpar_figure_5(const FigureSettings& settings) {
   return selection(5, "Niagara2", "trees at all sizes, for both synchronisations.", settings);
 }
 
-Figure hotpar_figure_6(const Settings& settings) {
+Figure hotpar_figure_6(const FigureSettings& settings) {
   return selection(6, "Clovertown", "flat at all sizes: eight threads are too few for trees to pay.", settings);
 }
 
-Figure hotpar_table_2(const Settings& settings) {
+Figure hotpar_table_2(const FigureSettings& settings) {
   constexpr size_t kWords = 1024;
   Figure figure{"HotPar'09, Table 2: reductions of 8 kB by radix", fmt::format("{}, Table 2", kHotPar), {}, {}};
   const auto panel_of = [](const std::string& title, std::vector<std::string> series) {
@@ -213,7 +213,7 @@ Figure hotpar_table_2(const Settings& settings) {
                  .log_y = true,
                  .series = std::move(series)};
   };
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1) {
     const auto count = static_cast<uint32_t>(cpus.size());
     // With few CPUs a crowd, too: there radices differ.
@@ -228,8 +228,8 @@ Figure hotpar_table_2(const Settings& settings) {
         for (const bool strict : {false, true}) contestants.push_back({fmt::format("knomial:{}", radix), strict});
       const auto times = time_reductions(cpus, threads, contestants, kWords, settings.quick);
       for (size_t k = 0; k < times.size(); k += 2) {
-        Row row{
-            .kind = Kind::kMeasured, .name = std::to_string(radices_for(threads)[k / 2]), .hop_ns = times[k].hop_ns};
+        FigureRow row{
+            .kind = Origin::kMeasured, .name = std::to_string(radices_for(threads)[k / 2]), .hop_ns = times[k].hop_ns};
         for (const Timed& each : {times[k], times[k + 1]}) row.cells.push_back({each.ns / 1000, each.spread / 2, ""});
         panel.rows.push_back(row);
       }
@@ -243,16 +243,16 @@ Figure hotpar_table_2(const Settings& settings) {
   Panel predicted = panel_of("The paper's machines, predicted", columns);
   Panel paper = panel_of("The paper's", columns);
   // Typical costs are in ns; a matrix file's cycles would need a clock.
-  const Machine machines[] = {paper_machine("Barcelona", Use::kThreads, ""),
-                              paper_machine("Niagara2", Use::kThreads, "")};
+  const PaperMachine machines[] = {paper_machine("Barcelona", Occupancy::kThreads, ""),
+                                   paper_machine("Niagara2", Occupancy::kThreads, "")};
   for (const PaperRadix& each : kPaperRadices) {
-    Row row{.kind = Kind::kPredicted, .name = std::to_string(each.radix)};
-    for (const Machine& machine : machines)
+    FigureRow row{.kind = Origin::kPredicted, .name = std::to_string(each.radix)};
+    for (const PaperMachine& machine : machines)
       for (const bool strict : {false, true})
         row.cells.push_back(
             {price_reduction(machine, {fmt::format("knomial:{}", each.radix), strict}, kWords) / 1000, 0, ""});
     predicted.rows.push_back(row);
-    row.kind = Kind::kPaper;
+    row.kind = Origin::kPaper;
     row.cells.clear();
     for (const double us : {each.barcelona_loose, each.barcelona_strict, each.niagara_loose, each.niagara_strict})
       row.cells.push_back({us, 0, ""});

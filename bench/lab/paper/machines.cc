@@ -68,14 +68,14 @@ const std::vector<std::string>& osdi_machines() {
   return names;
 }
 
-Machine paper_machine(const std::string& name, Use use, const std::string& folder) {
+PaperMachine paper_machine(const std::string& name, Occupancy use, const std::string& folder) {
   const auto known = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return name == k.name; });
   if (known == std::end(kKnown)) throw UserError(fmt::format("no paper has a machine '{}'", name));
-  Machine out;
+  PaperMachine out;
   out.name = name;
   if (!folder.empty() && *known->in_folder) {
     // A matrix file does not say which CPUs share a core, so there is one file for each use.
-    for (const char* suffix : {use == Use::kCores ? "_1t" : "", ""}) {
+    for (const char* suffix : {use == Occupancy::kCores ? "_1t" : "", ""}) {
       const std::string path = fmt::format("{}/{}{}.json", folder, known->in_folder, suffix);
       if (!std::filesystem::exists(path)) continue;
       out.file = read_machine_file(path);
@@ -86,12 +86,12 @@ Machine paper_machine(const std::string& name, Use use, const std::string& folde
   }
   out.file = read_machine_file(known->machine);
   out.stand_in = known->whose;
-  out.members = cut(out.file, known->packages, known->cores, use == Use::kCores ? 1 : known->threads);
+  out.members = cut(out.file, known->packages, known->cores, use == Occupancy::kCores ? 1 : known->threads);
   return out;
 }
 
-Machine this_machine(Use use) {
-  Machine out;
+PaperMachine this_machine(Occupancy use) {
+  PaperMachine out;
   out.file = read_machine_file("this");
   out.name = "this machine";
   out.stand_in = out.file.origin;
@@ -99,20 +99,20 @@ Machine this_machine(Use use) {
   std::set<uint16_t> cores;
   for (size_t i = 0; i < out.file.cpus.size(); ++i) {
     if (std::find(allowed.begin(), allowed.end(), out.file.cpus[i]) == allowed.end()) continue;
-    if (use == Use::kCores && !cores.insert(out.file.core[i]).second) continue;
+    if (use == Occupancy::kCores && !cores.insert(out.file.core[i]).second) continue;
     out.members.push_back(static_cast<uint16_t>(i));
   }
   if (!out.file.here) throw UserError("only this machine can be timed; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
   return out;
 }
 
-std::vector<uint32_t> cpus_of(const Machine& machine) {
+std::vector<uint32_t> cpus_of(const PaperMachine& machine) {
   std::vector<uint32_t> cpus;
   for (const uint16_t member : machine.members) cpus.push_back(machine.file.cpus[member]);
   return cpus;
 }
 
-std::vector<uint16_t> round_robin(const Machine& machine, size_t count) {
+std::vector<uint16_t> round_robin(const PaperMachine& machine, size_t count) {
   std::map<uint16_t, std::vector<uint16_t>> of_node;
   for (const uint16_t member : machine.members) of_node[machine.file.overlap.node[member]].push_back(member);
   std::vector<uint16_t> out;

@@ -9,7 +9,7 @@
 namespace smelt::paper {
 
 // The participants: `members` are indices into `file`, participant i is members[i].
-struct Machine {
+struct PaperMachine {
   std::string name;      // as the paper calls it: "I SB 4x8x2"
   std::string stand_in;  // whose costs these are
   MachineFile file;
@@ -17,7 +17,7 @@ struct Machine {
   const char* unit() const { return cost_unit_name(file.overlap.unit); }
 };
 
-enum class Use {
+enum class Occupancy {
   kCores,   // one participant per core, as the paper's section 5.1 has it
   kThreads  // every hardware thread
 };
@@ -26,15 +26,15 @@ enum class Use {
 // "Barcelona", "Niagara2". `folder` ("" for none) may have matrix files that describe one better than what the project
 // ships. Throws UserError.
 const std::vector<std::string>& osdi_machines();
-Machine paper_machine(const std::string& name, Use use, const std::string& folder);
+PaperMachine paper_machine(const std::string& name, Occupancy use, const std::string& folder);
 
 // The machine that this runs on, with the CPUs that the process may use, one per core or all. Throws UserError.
-Machine this_machine(Use use);
+PaperMachine this_machine(Occupancy use);
 
 // The kernel's numbers of the participants.
-std::vector<uint32_t> cpus_of(const Machine& machine);
+std::vector<uint32_t> cpus_of(const PaperMachine& machine);
 
 // The first `count` participants when they are taken from the NUMA nodes in turn (OSDI'16, section 5.2).
-std::vector<uint16_t> round_robin(const Machine& machine, size_t count);
+std::vector<uint16_t> round_robin(const PaperMachine& machine, size_t count);
 
 }  // namespace smelt::paper

@@ -21,7 +21,7 @@ using namespace smelt::paper;
 
 struct Command {
   const char* name;
-  Figure (*make)(const Settings&);
+  Figure (*make)(const FigureSettings&);
   const char* help;
 };
 
@@ -58,7 +58,7 @@ void write_file(const std::string& path, const std::string& text) {
   if (!file) throw smelt::UserError("cannot write " + path);
 }
 
-void run_one(const Command& command, const Settings& settings, const std::string& svg) {
+void run_one(const Command& command, const FigureSettings& settings, const std::string& svg) {
   const Figure figure = command.make(settings);
   fmt::print("{}", text_of(figure));
   if (!svg.empty()) draw(figure, settings.build + "/pictures/smelt-pictures", svg);
@@ -66,7 +66,7 @@ void run_one(const Command& command, const Settings& settings, const std::string
 
 // Each in a process of its own: the remains of one (OpenMP's threads) do not disturb the next, and a figure that fails
 // does not take the others with it. Returns how many have failed.
-int run_all(const Settings& settings, const std::string& folder) {
+int run_all(const FigureSettings& settings, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw smelt::UserError(fmt::format("{}: {}", folder, error.message()));
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   CLI::App app("The tables and figures of the papers, ours beside theirs", "smelt_paper");
   app.require_subcommand(1);
   app.footer(kFooter);
-  Settings settings;
+  FigureSettings settings;
   std::string svg, folder;
   const auto describe = [&](CLI::App* verb) {
     verb->add_flag("--quick", settings.quick, "few rounds: shows that it works, proves nothing");

@@ -32,7 +32,7 @@ Cell cell_of(const std::vector<double>& runs) {
   return {middle, (*most - *least) / middle / 2, ""};
 }
 
-std::string find_in_build(const Settings& settings, const std::string& path) {
+std::string find_in_build(const FigureSettings& settings, const std::string& path) {
   const std::string full = settings.build + "/" + path;
   std::error_code error;
   return std::filesystem::is_regular_file(full, error) && ::access(full.c_str(), X_OK) == 0 ? full : "";

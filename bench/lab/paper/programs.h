@@ -14,7 +14,7 @@ namespace smelt::paper {
 Cell cell_of(const std::vector<double>& runs);
 
 // A path below the build folder, "" when nothing executable is there.
-std::string find_in_build(const Settings& settings, const std::string& path);
+std::string find_in_build(const FigureSettings& settings, const std::string& path);
 
 // The program's output. "" and a reason in *why where it fails.
 std::string run_program(const std::vector<std::string>& argv, std::string* why);

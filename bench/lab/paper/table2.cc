@@ -33,12 +33,12 @@ Cell cell_of_side(const nlohmann::json& side) {
 
 }  // namespace
 
-Figure osdi_table_2(const Settings& settings) {
+Figure osdi_table_2(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Table 2: EPCC's OpenMP benchmarks",
                 fmt::format("{}, Table 2: average in microseconds, standard error in brackets there", kOsdi),
                 {},
                 {}};
-  const size_t cpus = this_machine(Use::kThreads).members.size();
+  const size_t cpus = this_machine(Occupancy::kThreads).members.size();
   const std::string program = find_in_build(settings, "epcc/compare");
   if (program.empty() || cpus < 2) {
     figure.notes.push_back(cpus < 2 ? kOneCpu : "Not measured: no epcc/compare in this build.");
@@ -62,10 +62,10 @@ Figure osdi_table_2(const Settings& settings) {
     } else {
       Panel panel = table(fmt::format("This machine, {} threads, measured", cpus));
       for (const auto& [key, name] : {std::pair{"stock", "GOMP"}, std::pair{"smelt", "Smelt"}}) {
-        Row row{.kind = Kind::kMeasured,
-                .name = fmt::format("this machine, {}", name),
-                .cells = std::vector<Cell>(std::size(kKernels)),
-                .hop_ns = json.at("hop_ns").at("median")};
+        FigureRow row{.kind = Origin::kMeasured,
+                      .name = fmt::format("this machine, {}", name),
+                      .cells = std::vector<Cell>(std::size(kKernels)),
+                      .hop_ns = json.at("hop_ns").at("median")};
         for (size_t k = 0; k < std::size(kKernels); ++k)
           for (const nlohmann::json& each : json.at("rows")) {
             const std::string kernel = each.at("kernel");
@@ -80,7 +80,7 @@ Figure osdi_table_2(const Settings& settings) {
   }
   Panel paper = table("The paper's");
   for (const PaperEpcc& each : kPaperTable2) {
-    Row row{.kind = Kind::kPaper, .name = fmt::format("{}, {}", each.machine, each.library)};
+    FigureRow row{.kind = Origin::kPaper, .name = fmt::format("{}, {}", each.machine, each.library)};
     for (const WithError& figure_of : each.of)
       row.cells.push_back({figure_of.value, figure_of.error / figure_of.value, ""});
     paper.rows.push_back(row);

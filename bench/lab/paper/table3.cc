@@ -34,7 +34,7 @@ Lap lap_of(const std::vector<uint32_t>& cpus, uint32_t threads, std::shared_ptr<
   };
 }
 
-Row measure(const std::vector<uint32_t>& cpus, uint32_t threads, bool quick) {
+FigureRow measure(const std::vector<uint32_t>& cpus, uint32_t threads, bool quick) {
   const bool crowded = threads > cpus.size();
   const std::vector<Lap> laps = {
       lap_of(cpus, threads, std::make_shared<bench::DisseminationBarrier>(threads, crowded)),
@@ -44,7 +44,7 @@ Row measure(const std::vector<uint32_t>& cpus, uint32_t threads, bool quick) {
       lap_of(cpus, threads, std::make_shared<SmeltBarrier>(threads, cpus, "best"))};
   constexpr int kPlaces[] = {kDissemination, kMcsTree, kPthread, kSmeltTree, kSmeltBest};
   const std::vector<Timed> times = time_laps(cpus, laps, effort_of(quick));
-  Row row{.kind = Kind::kMeasured, .cells = std::vector<Cell>(kSeries), .hop_ns = times[0].hop_ns};
+  FigureRow row{.kind = Origin::kMeasured, .cells = std::vector<Cell>(kSeries), .hop_ns = times[0].hop_ns};
   row.name = fmt::format("this machine, {} on {} CPUs", threads, cpus.size());
   for (size_t k = 0; k < times.size(); ++k) row.cells[static_cast<size_t>(kPlaces[k])] = cell_of(times[k]);
   return row;
@@ -52,12 +52,12 @@ Row measure(const std::vector<uint32_t>& cpus, uint32_t threads, bool quick) {
 
 }  // namespace
 
-Figure osdi_table_3(const Settings& settings) {
+Figure osdi_table_3(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Table 3: barriers in a tight loop",
                 fmt::format("{}, Table 3: median of 100 calls, standard error in brackets there", kOsdi),
                 {},
                 {}};
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   if (cpus.size() > 1) {
     const auto count = static_cast<uint32_t>(cpus.size());
     Panel panel = table("This machine, measured", "ns");
@@ -71,17 +71,17 @@ Figure osdi_table_3(const Settings& settings) {
   }
   for (const char* name : {"I SB 4x8x2", "I NL 4x8x2", "A IL 4x4x2"}) {
     Panel* panel = nullptr;
-    for (const Use use : {Use::kCores, Use::kThreads}) {
-      const Machine machine = paper_machine(name, use, settings.machines);
+    for (const Occupancy use : {Occupancy::kCores, Occupancy::kThreads}) {
+      const PaperMachine machine = paper_machine(name, use, settings.machines);
       if (!panel) {
         figure.panels.push_back(table(fmt::format("{}, predicted", name), machine.unit()));
         panel = &figure.panels.back();
         panel->notes.push_back("Costs: " + machine.stand_in + ".");
       }
       Pricing pricing(machine.file, machine.members);
-      Row row{.kind = Kind::kPredicted,
-              .name = fmt::format("{}, {}", name, machine.members.size()),
-              .cells = std::vector<Cell>(kSeries)};
+      FigureRow row{.kind = Origin::kPredicted,
+                    .name = fmt::format("{}, {}", name, machine.members.size()),
+                    .cells = std::vector<Cell>(kSeries)};
       row.cells[kParlib].value = row.cells[kDissemination].value = pricing.in_a_loop("dissemination:1");
       row.cells[kSmeltTree].value = pricing.in_a_loop("adaptive-sorted");
       row.cells[kSmeltBest].value = pricing.in_a_loop("best");
@@ -90,9 +90,9 @@ Figure osdi_table_3(const Settings& settings) {
   }
   Panel paper = table("The paper's", "cycles");
   for (const PaperBarrier& each : kPaperTable3) {
-    Row row{.kind = Kind::kPaper,
-            .name = fmt::format("{}, {}", each.machine, each.threads),
-            .cells = std::vector<Cell>(kSeries)};
+    FigureRow row{.kind = Origin::kPaper,
+                  .name = fmt::format("{}, {}", each.machine, each.threads),
+                  .cells = std::vector<Cell>(kSeries)};
     row.cells[kParlib] = {each.parlib.value, each.parlib.error / each.parlib.value, ""};
     row.cells[kDissemination] = {each.dissemination.value, each.dissemination.error / each.dissemination.value, ""};
     row.cells[kSmeltTree] = {each.smelt.value, each.smelt.error / each.smelt.value, ""};

@@ -37,12 +37,12 @@ std::map<std::string, Cell> read_table(const std::string& text) {
 
 }  // namespace
 
-Figure osdi_table_4(const Settings& settings) {
+Figure osdi_table_4(const FigureSettings& settings) {
   Figure figure{"OSDI'16, Table 4: Streamcluster",
                 fmt::format("{}, Table 4: seconds, PARSEC's native input; Shoal places memory where it is used", kOsdi),
                 {},
                 {}};
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Use::kThreads));
+  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
   const std::string program = find_in_build(settings, "core/library/streamcluster");
   if (program.empty() || cpus.size() < 2) {
     figure.notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/streamcluster in this build.");
@@ -57,7 +57,7 @@ Figure osdi_table_4(const Settings& settings) {
     } else {
       Panel panel = table("This machine, our own kernel and input, measured");
       const auto cell = [&](const char* name) { return cells.contains(name) ? cells.at(name) : Cell{}; };
-      panel.rows.push_back({Kind::kMeasured,
+      panel.rows.push_back({Origin::kMeasured,
                             fmt::format("this machine, {} threads", cpus.size()),
                             {cell("pthread"), {}, cell("smelt"), {}, cell("dissemination"), cell("mcs")},
                             hop,
@@ -70,7 +70,7 @@ Figure osdi_table_4(const Settings& settings) {
   Panel paper = table("The paper's");
   for (const PaperStream& each : kPaperTable4)
     paper.rows.push_back(
-        {Kind::kPaper,
+        {Origin::kPaper,
          fmt::format("{}, {}", each.machine, each.memory),
          {{each.pthread, 0, ""}, {each.parsec, 0, ""}, {each.smelt, 0, ""}, {each.parlib, 0, ""}, {}, {}},
          0,

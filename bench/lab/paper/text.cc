@@ -23,22 +23,22 @@ std::string cost_text(double cost) {
 }
 
 // The papers' numbers as they stand there, ours with three digits.
-std::string cell_text(const Cell& cell, Kind kind) {
+std::string cell_text(const Cell& cell, Origin kind) {
   if (!cell.words.empty()) return cell.words;
   if (cell.value == 0) return "-";
-  const std::string number = kind == Kind::kPaper ? fmt::format("{:g}", cell.value) : cost_text(cell.value);
+  const std::string number = kind == Origin::kPaper ? fmt::format("{:g}", cell.value) : cost_text(cell.value);
   return cell.spread > 0 ? fmt::format("{} ±{:.{}f}%", number, 100 * cell.spread, cell.spread < 0.01 ? 1 : 0) : number;
 }
 
 std::string table_of(const Panel& panel) {
   bool hops = false;
-  for (const Row& row : panel.rows) hops = hops || row.hop_ns > 0;
+  for (const FigureRow& row : panel.rows) hops = hops || row.hop_ns > 0;
   std::vector<std::vector<std::string>> lines;
   std::vector<std::string> head{"kind", panel.rows_are};
   head.insert(head.end(), panel.series.begin(), panel.series.end());
   if (hops) head.push_back("a hop, ns");
   lines.push_back(head);
-  for (const Row& row : panel.rows) {
+  for (const FigureRow& row : panel.rows) {
     std::vector<std::string> line{kind_name(row.kind), row.name};
     for (const Cell& cell : row.cells) line.push_back(cell_text(cell, row.kind));
     if (hops) line.push_back(row.hop_ns > 0 ? fmt::format("{:.1f}", row.hop_ns) : "-");
@@ -58,8 +58,8 @@ std::string table_of(const Panel& panel) {
 
 }  // namespace
 
-const char* kind_name(Kind kind) {
-  return kind == Kind::kMeasured ? "measured" : kind == Kind::kPredicted ? "predicted" : "paper";
+const char* kind_name(Origin kind) {
+  return kind == Origin::kMeasured ? "measured" : kind == Origin::kPredicted ? "predicted" : "paper";
 }
 
 std::string text_of(const Figure& figure) {

@@ -198,7 +198,7 @@ std::vector<Timed> time_group(const std::vector<uint32_t>& cpus, bool quick) {
   return out;
 }
 
-double price_reduction(const Machine& machine, const Contestant& contestant, size_t words) {
+double price_reduction(const PaperMachine& machine, const Contestant& contestant, size_t words) {
   constexpr size_t kLineWords = 64 / sizeof(double);
   Pricing pricing(machine.file, machine.members);
   const double barrier = contestant.strict ? pricing.in_a_loop("best") : 0;

@@ -34,6 +34,6 @@ std::vector<Timed> time_group(const std::vector<uint32_t>& cpus, bool quick);
 
 // By the model, in the machine's unit. Strict: a reduction, then the best barrier. Loose: the busiest participant's
 // time, since everything else overlaps.
-double price_reduction(const Machine& machine, const Contestant& contestant, size_t words);
+double price_reduction(const PaperMachine& machine, const Contestant& contestant, size_t words);
 
 }  // namespace smelt::paper

@@ -233,7 +233,7 @@ TEST(Bound, LimitsEndIt) {
 // more.
 double least_exchange(const Costs& costs, Arena& arena, std::mt19937& random) {
   const uint32_t n = costs.n;
-  std::vector<Message> pairs;
+  std::vector<RoundMessage> pairs;
   for (uint16_t i = 0; i < n; ++i)
     for (uint16_t j = 0; j < n; ++j)
       if (i != j) pairs.push_back({0, i, j});
@@ -242,7 +242,7 @@ double least_exchange(const Costs& costs, Arena& arena, std::mt19937& random) {
   for (uint32_t k = 0; k < tries; ++k) {
     char* const mark = arena.mark();
     const uint32_t rounds = n == 3 ? 2 : 1 + random() % 3;
-    std::vector<Message> messages;
+    std::vector<RoundMessage> messages;
     for (uint16_t round = 0; round < rounds; ++round) {
       const uint32_t set = n == 3 ? (round ? k / sets : k % sets) : random() % sets | random() % sets;
       for (size_t m = 0; m < pairs.size(); ++m)
@@ -264,7 +264,8 @@ TEST(Bound, IsNotAboveAnyExchange) {
   for (uint32_t kind = 0; kind < 6; ++kind) {
     const uint32_t n = kind < 2 ? 3 : 4 + kind % 2;
     MappedArena arena(1 << 22);
-    const Machine machine = make_machine("m", 1 + kind % 2 * (n / 2), kind % 2 ? (n + 1) / 2 : n, 50, 300, 0.5f, kind);
+    const TestMachine machine =
+        make_machine("m", 1 + kind % 2 * (n / 2), kind % 2 ? (n + 1) / 2 : n, 50, 300, 0.5f, kind);
     Costs whole = machine.overlap(arena), costs;
     const uint16_t members[] = {0, 1, 2, 3, 4};
     ASSERT_EQ(subset_costs(whole, {members, n}, arena, &costs), 0);
@@ -284,7 +285,7 @@ TEST(Bound, NothingCrossesSlowLinksSooner) {
     for (uint32_t n = 3; n <= 5; ++n) {
       MappedArena arena(1 << 24);
       const uint32_t inside = n == 3 ? 2 : n - 2;  // 2 + 1, 2 + 2, 3 + 2
-      const Machine machine = make_machine("m", 2, inside, 50, 300, 0.5f, n);
+      const TestMachine machine = make_machine("m", 2, inside, 50, 300, 0.5f, n);
       Costs whole = machine.overlap(arena), costs;
       const uint16_t members[] = {0, 1, 2, 3, 4};
       ASSERT_EQ(subset_costs(whole, {members, n}, arena, &costs), 0);
@@ -316,8 +317,8 @@ TEST(Bound, NothingCrossesSlowLinksSooner) {
 }
 
 // The bound of a machine and a tree of it: the order of the two is a proof that neither is wrong in that direction.
-class BoundOnMachine : public testing::TestWithParam<Machine> {};
-std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
+class BoundOnMachine : public testing::TestWithParam<TestMachine> {};
+std::string name_of(const testing::TestParamInfo<TestMachine>& info) { return info.param.name; }
 
 TEST_P(BoundOnMachine, IsBelowATree) {
   for (bool overlap : {false, true}) {
@@ -342,7 +343,7 @@ TEST_P(BoundOnMachine, IsBelowATree) {
 INSTANTIATE_TEST_SUITE_P(All, BoundOnMachine, testing::ValuesIn(machines()), name_of);
 
 TEST(Bound, NothingIsBelow) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
       for (Operation op : {Operation::kBroadcast, Operation::kReduce, Operation::kBarrier}) {
@@ -366,7 +367,7 @@ TEST(Bound, NothingIsBelow) {
 // Links that every message keeps for longer make exchanges dear, and trees stay what they were.
 TEST(Bound, NothingIsBelowWhereLinksAreSlow) {
   uint32_t raised = 0;
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 64) continue;
     MappedArena arena(kBlockBytes);
     Costs costs = machine.overlap(arena);

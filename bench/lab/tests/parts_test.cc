@@ -53,15 +53,15 @@ TEST(Machines, HaveTheShapesOfThePaper) {
                                              {"Clovertown", 8u, 8u},
                                              {"Barcelona", 32u, 32u},
                                              {"Niagara2", 32u, 256u}}) {
-    EXPECT_EQ(paper_machine(name, Use::kCores, "").members.size(), cores) << name;
-    EXPECT_EQ(paper_machine(name, Use::kThreads, "").members.size(), threads) << name;
-    EXPECT_NE(paper_machine(name, Use::kCores, "").stand_in, "") << name;
+    EXPECT_EQ(paper_machine(name, Occupancy::kCores, "").members.size(), cores) << name;
+    EXPECT_EQ(paper_machine(name, Occupancy::kThreads, "").members.size(), threads) << name;
+    EXPECT_NE(paper_machine(name, Occupancy::kCores, "").stand_in, "") << name;
   }
   EXPECT_EQ(osdi_machines().size(), 11u);
 }
 
 TEST(Machines, CoresAreDifferentCores) {
-  const Machine machine = paper_machine("I SB 4x8x2", Use::kCores, "");
+  const PaperMachine machine = paper_machine("I SB 4x8x2", Occupancy::kCores, "");
   std::set<uint16_t> cores;
   for (const uint16_t member : machine.members) cores.insert(machine.file.core[member]);
   EXPECT_EQ(cores.size(), machine.members.size());
@@ -69,14 +69,14 @@ TEST(Machines, CoresAreDifferentCores) {
 
 TEST(Machines, AFolderDescribesThemBetter) {
   const UniformMachine folder("syn_A_IS_4x6x1", 5, 10, 30);
-  const Machine machine = paper_machine("A IS 4x6x1", Use::kCores, folder.folder);
+  const PaperMachine machine = paper_machine("A IS 4x6x1", Occupancy::kCores, folder.folder);
   EXPECT_EQ(machine.members.size(), 5u);
   EXPECT_STREQ(machine.unit(), "cycles");
-  EXPECT_EQ(paper_machine("A SH 4x4x1", Use::kCores, folder.folder).members.size(), 16u);
+  EXPECT_EQ(paper_machine("A SH 4x4x1", Occupancy::kCores, folder.folder).members.size(), 16u);
 }
 
 TEST(Machines, RoundRobinTakesFromTheNodesInTurn) {
-  const Machine machine = paper_machine("A IL 4x4x2", Use::kCores, "");
+  const PaperMachine machine = paper_machine("A IL 4x4x2", Occupancy::kCores, "");
   std::set<uint16_t> nodes;
   for (const uint16_t member : round_robin(machine, 8)) nodes.insert(machine.file.overlap.node[member]);
   EXPECT_EQ(nodes.size(), 8u);
@@ -86,7 +86,7 @@ TEST(Machines, RoundRobinTakesFromTheNodesInTurn) {
 }
 
 TEST(Pricing, TwoPhaseCommitIsThreeWaysOverOneTree) {
-  const Machine machine = paper_machine("I SB 4x8x2", Use::kCores, "");
+  const PaperMachine machine = paper_machine("I SB 4x8x2", Occupancy::kCores, "");
   Pricing pricing(machine.file, machine.members);
   for (const char* pattern : {"sequential", "binary", "adaptive-sorted"}) {
     const double down = pricing.makespan(Work::kBroadcast, pattern, 0);
@@ -99,7 +99,7 @@ TEST(Pricing, TwoPhaseCommitIsThreeWaysOverOneTree) {
 
 TEST(Pricing, LongVectorsKeepTheirReaders) {
   const UniformMachine folder("syn_A_IS_4x6x1", 9, 10, 30);
-  const Machine machine = paper_machine("A IS 4x6x1", Use::kCores, folder.folder);
+  const PaperMachine machine = paper_machine("A IS 4x6x1", Occupancy::kCores, folder.folder);
   const double chain = price_reduction(machine, {"knomial:1", false}, 1024);
   const double flat = price_reduction(machine, {"sequential", false}, 1024);
   // The root of a flat tree reads eight vectors, everybody in a chain one.
@@ -109,7 +109,7 @@ TEST(Pricing, LongVectorsKeepTheirReaders) {
 }
 
 TEST(Pricing, BestIsNeverDearerThanANamedPattern) {
-  const Machine machine = paper_machine("A IL 4x4x2", Use::kCores, "");
+  const PaperMachine machine = paper_machine("A IL 4x4x2", Occupancy::kCores, "");
   Pricing pricing(machine.file, machine.members);
   for (const Work work : {Work::kBroadcast, Work::kReduction, Work::kBarrier})
     for (const Topology& topology : kTopologies)

@@ -61,7 +61,7 @@ constexpr Protocol kAtomicBroadcast{
     "smelt-atomic-broadcast", 1, SMELT_ATOMIC_BROADCAST_MAX_CAPACITY, edges_bytes, write_edges};
 
 // A message on its way through a member, in the member's own memory; the header first.
-struct Message {
+struct BroadcastMessage {
   unsigned char* data = nullptr;
   size_t bytes = 0;  // header included; 0: none
 
@@ -83,23 +83,23 @@ struct Message {
 }  // namespace
 
 struct smelt_atomic_broadcast : Participant {
-  smelt_queue* up = nullptr;      // the edge above, nullptr: the root
-  smelt_queue** down = nullptr;   // [child_count]
-  smelt_queue* inbox[2] = {};     // of this process alone: in at 0, out at 1
-  size_t limit = 0;               // bytes of the longest message, header included
-  uint64_t next = 0;              // the number that the root gives next, or that comes next
-  uint32_t turn = 0;              // the child that is asked first
-  uint32_t passed = 0;            // children that have got the held message
-  bool damaged = false;           // another number came
-  uint32_t waiting = 0;           // messages in the inbox
-  Message held, rising, sending;  // coming down; from a child, going up; of our own, going up
-  Message first;                  // out of the inbox, to be delivered
+  smelt_queue* up = nullptr;               // the edge above, nullptr: the root
+  smelt_queue** down = nullptr;            // [child_count]
+  smelt_queue* inbox[2] = {};              // of this process alone: in at 0, out at 1
+  size_t limit = 0;                        // bytes of the longest message, header included
+  uint64_t next = 0;                       // the number that the root gives next, or that comes next
+  uint32_t turn = 0;                       // the child that is asked first
+  uint32_t passed = 0;                     // children that have got the held message
+  bool damaged = false;                    // another number came
+  uint32_t waiting = 0;                    // messages in the inbox
+  BroadcastMessage held, rising, sending;  // coming down; from a child, going up; of our own, going up
+  BroadcastMessage first;                  // out of the inbox, to be delivered
 };
 
 namespace {
 
 // Takes a message from the next child that has one. -EAGAIN: none has. (A child that has left sends nothing more.)
-int take_from_child(smelt_atomic_broadcast& member, Message* message) {
+int take_from_child(smelt_atomic_broadcast& member, BroadcastMessage* message) {
   for (uint32_t i = 0; i < member.child_count; ++i) {
     const uint32_t child = member.turn;
     member.turn = child + 1 == member.child_count ? 0 : child + 1;
@@ -134,7 +134,7 @@ int raise(smelt_atomic_broadcast& member) {
 
 // The next message in the order into `held`, from above or, at the root, from a child.
 int fetch(smelt_atomic_broadcast& member) {
-  Message& held = member.held;
+  BroadcastMessage& held = member.held;
   int result;
   if (member.is_root()) {
     if ((result = take_from_child(member, &held)) == 0) held.set_header(member.next << 16 | held.sender());
@@ -208,7 +208,7 @@ int stage(smelt_atomic_broadcast* member, const void* data, size_t bytes) {
   return 0;
 }
 
-int hand_out(const Message& from, void* data, size_t room, smelt_atomic_broadcast_message* message) {
+int hand_out(const BroadcastMessage& from, void* data, size_t room, smelt_atomic_broadcast_message* message) {
   *message = {from.number(), from.bytes - kHeader, from.sender()};
   if (message->bytes > room) return -EMSGSIZE;
   if (message->bytes != 0) std::memcpy(data, from.data + kHeader, message->bytes);
@@ -223,7 +223,7 @@ int try_deliver(smelt_atomic_broadcast& member, void* data, size_t room, smelt_a
     --member.waiting;
   }
   if (member.first.bytes == 0 && result != 0) return result;
-  Message& next = member.first.bytes != 0 ? member.first : member.held;
+  BroadcastMessage& next = member.first.bytes != 0 ? member.first : member.held;
   const int error = hand_out(next, data, room, message);
   if (error == 0) next.bytes = 0;
   return error;
@@ -239,7 +239,7 @@ void close_edges(smelt_atomic_broadcast* member) {
 // The buffers that the member needs besides the meeting's, in memory of its own.
 int make_buffers(smelt_atomic_broadcast* member) {
   member->limit = longest(member->capacity);
-  for (Message* message : {&member->held, &member->rising, &member->sending, &member->first})
+  for (BroadcastMessage* message : {&member->held, &member->rising, &member->sending, &member->first})
     if (!(message->data = member->arena.make<unsigned char>(member->limit))) return -ENOMEM;
   member->down = member->arena.make<smelt_queue*>(member->child_count);
   if (!member->down) return -ENOMEM;

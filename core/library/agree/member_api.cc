@@ -38,7 +38,7 @@ int smelt_member_exclude(smelt_member* member, unsigned place) {
   if (!member || place >= member->shape.places || place == member->me) return -EINVAL;
   if (is_out(*member)) return -ESTALE;
   if (!member->view.has(place)) return -ENOENT;
-  const State state{member->places[place].state.load(std::memory_order_acquire)};
+  const PlaceState state{member->places[place].state.load(std::memory_order_acquire)};
   // Out already, or somebody else's by now: only the view is to follow.
   const bool still = state.is(kTaken) && state.generation() == member->view.generation(place);
   return still ? exclude(*member, place, state) : mend(*member);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kFormat = 0x31307265'626d656d;  // "member01": another layout has another number
 static_assert(kLineBytes <= SMELT_MEMBER_ALIGNMENT);
-static_assert(sizeof(Shared) % kLineBytes == 0 && sizeof(Place) % kLineBytes == 0);
+static_assert(sizeof(SharedMembers) % kLineBytes == 0 && sizeof(Place) % kLineBytes == 0);
 // The limits of the words' fields: Entry, Latest.
 static_assert(SMELT_MEMBER_PLACES <= 1024 && SMELT_MEMBER_MESSAGES / 4 <= 1 << 21 && kViewBuffers <= 16);
 
@@ -31,11 +31,13 @@ int shape_of(const smelt_member_terms* terms, MembershipShape* shape) {
   return 0;
 }
 
-Place* places_of(Shared* shared) { return reinterpret_cast<Place*>(shared + 1); }
-Word* words_at(Shared* shared, size_t at) { return reinterpret_cast<Word*>(reinterpret_cast<char*>(shared) + at); }
+Place* places_of(SharedMembers* shared) { return reinterpret_cast<Place*>(shared + 1); }
+Word* words_at(SharedMembers* shared, size_t at) {
+  return reinterpret_cast<Word*>(reinterpret_cast<char*>(shared) + at);
+}
 
-Shared* write_empty(void* memory, const MembershipShape& shape, int64_t patience_ns) {
-  auto* shared = new (memory) Shared;
+SharedMembers* write_empty(void* memory, const MembershipShape& shape, int64_t patience_ns) {
+  auto* shared = new (memory) SharedMembers;
   shared->places = shape.places;
   shared->messages = shape.messages;
   shared->bytes = shape.bytes;
@@ -49,13 +51,13 @@ Shared* write_empty(void* memory, const MembershipShape& shape, int64_t patience
 }
 
 // Is that a membership, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, MembershipShape* shape) {
-  if (bytes < sizeof(Shared) || shared->format != kFormat) return false;
+bool read_shape(const SharedMembers* shared, size_t bytes, MembershipShape* shape) {
+  if (bytes < sizeof(SharedMembers) || shared->format != kFormat) return false;
   const smelt_member_terms terms{shared->places, shared->messages, shared->bytes, 0};
   return shape_of(&terms, shape) == 0 && shape->total() <= bytes;
 }
 
-int make_membership(Shared* shared, const MembershipShape& shape, smelt_membership** out) {
+int make_membership(SharedMembers* shared, const MembershipShape& shape, smelt_membership** out) {
   auto* made = make_object<smelt_membership>(0);
   if (!made) return -ENOMEM;
   Refusal why;
@@ -73,7 +75,7 @@ int make_membership(Shared* shared, const MembershipShape& shape, smelt_membersh
 // --- places
 
 // Ends the use of a place. `started` first: the next owner of the place writes its own afterwards.
-bool set_free(Place& place, State state) {
+bool set_free(Place& place, PlaceState state) {
   place.started.store(0, std::memory_order_relaxed);
   // release: all that was done with the place and its buffers comes before they are somebody else's.
   return place.state.compare_exchange_strong(state.word, state.as(kFree).word, std::memory_order_acq_rel,
@@ -81,8 +83,8 @@ bool set_free(Place& place, State state) {
 }
 
 // Takes the place if it is free, or its process gone.
-bool take(Place& place, State* mine) {
-  State state{place.state.load(std::memory_order_acquire)};
+bool take(Place& place, PlaceState* mine) {
+  PlaceState state{place.state.load(std::memory_order_acquire)};
   if (!state.is(kFree)) {
     if (!place::is_gone(state.process(), place.started.load(std::memory_order_relaxed))) return false;
     if (state.is(kTaken) && !place.state.compare_exchange_strong(state.word, state.as(kOut).word,
@@ -91,7 +93,7 @@ bool take(Place& place, State* mine) {
     if (!set_free(place, state.as(kOut))) return false;
     state = state.as(kFree);
   }
-  *mine = State::of(state.generation() + 1, os::process_id(), kTaken);
+  *mine = PlaceState::of(state.generation() + 1, os::process_id(), kTaken);
   // acquire: all that was done with it before. A failure means that somebody else has it.
   return place.state.compare_exchange_strong(state.word, mine->word, std::memory_order_acq_rel,
                                              std::memory_order_relaxed);
@@ -106,7 +108,7 @@ void give_up_place(Member& member) {
 }
 
 // Comes into the view, as a member that has nothing to receive: when there is room.
-struct Entering : place::Waiter {
+struct Entering : place::WaiterDefaults {
   Member& member;
   explicit Entering(Member& member) : member(member) {}
 
@@ -156,7 +158,7 @@ int smelt_membership_init(void* memory, size_t bytes, const smelt_member_terms* 
 int smelt_membership_open(void* memory, size_t bytes, smelt_membership** membership) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_MEMBER_ALIGNMENT != 0 || !membership) return -EINVAL;
   MembershipShape shape;
-  auto* shared = static_cast<Shared*>(memory);
+  auto* shared = static_cast<SharedMembers*>(memory);
   return read_shape(shared, bytes, &shape) ? make_membership(shared, shape, membership) : -EPROTO;
 }
 
@@ -165,7 +167,7 @@ int smelt_membership_create(const smelt_member_terms* terms, smelt_membership** 
   if (const int error = membership ? shape_of(terms, &shape) : -EINVAL) return error;
   place::SharedObject object;
   if (const int error = object.make_for_threads(shape.total())) return error;
-  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  SharedMembers* shared = write_empty(object.memory, shape, terms->patience_ns);
   if (const int error = make_membership(shared, shape, membership)) {
     object.discard();
     return error;
@@ -181,7 +183,7 @@ int smelt_membership_create_shared(const smelt_member_terms* terms, smelt_member
   place::SharedObject object;
   place::ObjectTicket told;
   if (const int error = object.make_for_processes("smelt-members", shape.total(), &told)) return error;
-  Shared* shared = write_empty(object.memory, shape, terms->patience_ns);
+  SharedMembers* shared = write_empty(object.memory, shape, terms->patience_ns);
   if (make_membership(shared, shape, membership) != 0) {
     object.discard();
     return -ENOMEM;
@@ -194,8 +196,8 @@ int smelt_membership_create_shared(const smelt_member_terms* terms, smelt_member
 int smelt_membership_attach(const smelt_member_ticket* ticket, smelt_membership** membership) {
   if (!ticket || !membership) return -EINVAL;
   place::SharedObject object;
-  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
-  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(SharedMembers))) return error;
+  auto* shared = reinterpret_cast<SharedMembers*>(object.memory);
   MembershipShape shape;
   const int error = read_shape(shared, object.mapped, &shape) ? make_membership(shared, shape, membership) : -ENOTSUP;
   if (error)
@@ -218,7 +220,7 @@ int smelt_member_join(smelt_membership* membership, int place, int cpu, int64_t 
   if (place >= static_cast<int>(shape.places)) return -EINVAL;
   auto* made = make_object<smelt_member>(member_bytes(shape));
   if (!made) return -ENOMEM;
-  Shared* shared = membership->shared;
+  SharedMembers* shared = membership->shared;
   made->of = membership;
   made->shared = shared;
   made->places = places_of(shared);

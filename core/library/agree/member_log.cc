@@ -71,7 +71,7 @@ bool is_here(const Member& member, uint64_t position, Entry* entry) {
 }
 
 void pass(Member& member, uint64_t position, Entry entry) {
-  Shared& shared = *member.shared;
+  SharedMembers& shared = *member.shared;
   if (entry.is_view()) {
     // acquire, release: a member that reads `latest` reads that view's buffer.
     uint64_t seen = shared.latest.load(std::memory_order_acquire);
@@ -92,7 +92,7 @@ void survey(Member& member) {
   full_fence();  // our receiving comes before our look at the places (2. above)
   for (uint32_t p = 0; p < member.shape.places; ++p) {
     // acquire: all that was done there before it was taken.
-    const State state{member.places[p].state.load(std::memory_order_acquire)};
+    const PlaceState state{member.places[p].state.load(std::memory_order_acquire)};
     member.differs |= member.view.has(p) && !(state.is(kTaken) && state.generation() == member.view.generation(p));
     if (p == member.me || !state.is(kTaken)) continue;
     // acquire: its reads come before our overwriting.
@@ -212,7 +212,7 @@ int try_receive(Member& member, void* data, size_t room, smelt_member_event* eve
     if (member.has_children) member.places[member.me].known.store(member.next + 1, std::memory_order_release);
     if (entry.is_view()) return receive_view(member, entry, event);
     if (entry.place() >= member.shape.places || entry.buffer() >= member.shape.outbox()) return lost(member);
-    // Of a member that is not in the view: it was taken out before, and did not know. All pass over it.
+    // Its sender is not in the view: it was taken out before, and did not know. All pass over it.
     if (!member.view.has(entry.place())) {
       step(member);
       continue;

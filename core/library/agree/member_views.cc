@@ -22,7 +22,7 @@
 namespace smelt::members {
 namespace {
 
-State state_of(const Member& member, uint32_t place) {
+PlaceState state_of(const Member& member, uint32_t place) {
   // acquire: as in survey().
   return {member.places[place].state.load(std::memory_order_acquire)};
 }
@@ -193,7 +193,7 @@ int make_view(Member& member, Change change, uint64_t* at) {
     for (uint32_t p = 0; p < member.shape.places; ++p) {
       const bool in = member.head.has(p);
       if (in) {
-        const State state = state_of(member, p);
+        const PlaceState state = state_of(member, p);
         mending.goes[p] = !(state.is(kTaken) && state.generation() == member.head.generation(p)) ||
                           (change == Change::kLeave && p == member.me);
         changed |= mending.goes[p];
@@ -236,7 +236,7 @@ int mend(Member& member) {
   return result;
 }
 
-int exclude(Member& member, uint32_t place, State meant) {
+int exclude(Member& member, uint32_t place, PlaceState meant) {
   // acq_rel: a member that finds it out has all that we knew.
   if (member.places[place].state.compare_exchange_strong(meant.word, meant.as(kOut).word, std::memory_order_acq_rel,
                                                          std::memory_order_relaxed)) {

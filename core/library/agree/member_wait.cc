@@ -23,7 +23,7 @@ int wait(Member& member, Bell& bell, auto waiter) {
   return place::wait({member.policy, member.timeout_ns, member.of->object.threads, kWatch}, bell, waiter);
 }
 
-bool is_gone(const Member& member, uint32_t place, State state) {
+bool is_gone(const Member& member, uint32_t place, PlaceState state) {
   return place::is_gone(state.process(), member.places[place].started.load(std::memory_order_relaxed));
 }
 
@@ -35,7 +35,7 @@ void look_after_neighbours(Member& member, int64_t now) {
   for (uint32_t p = 0; p < member.shape.places; ++p) {
     if (p == member.me || !member.view.has(p)) continue;
     if (member.view.parent(p) != member.me && member.view.parent(member.me) != p) continue;
-    const State state{member.places[p].state.load(std::memory_order_acquire)};
+    const PlaceState state{member.places[p].state.load(std::memory_order_acquire)};
     if (!state.is(kTaken) || state.generation() != member.view.generation(p))
       member.differs = true;
     else if (is_gone(member, p, state))
@@ -48,7 +48,7 @@ void look_after_neighbours(Member& member, int64_t now) {
 void look_after_holder(Member& member, int64_t now) {
   const uint32_t p = member.holder;
   if (p == member.me || is_out(member)) return;
-  const State state{member.places[p].state.load(std::memory_order_acquire)};
+  const PlaceState state{member.places[p].state.load(std::memory_order_acquire)};
   const uint64_t at = member.places[p].received.load(std::memory_order_relaxed);
   if (!state.is(kTaken)) return;
   if (state.word != member.suspect_state || at != member.suspect_at) {
@@ -76,7 +76,7 @@ namespace {
 
 constexpr int kFirstReceive = 2;  // no errno: ends the wait, and becomes -EAGAIN
 
-struct RoomToSend : place::Waiter {
+struct RoomToSend : place::WaiterDefaults {
   Member& member;
   explicit RoomToSend(Member& member) : member(member) {}
 
@@ -94,7 +94,7 @@ struct RoomToSend : place::Waiter {
 };
 
 // Polls the line of its parent's; the root polls the log.
-struct NextEntry : place::Waiter {
+struct NextEntry : place::WaiterDefaults {
   static constexpr bool kGlances = true;
   Member& member;
   const uint32_t parent;

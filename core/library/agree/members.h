@@ -1,6 +1,6 @@
 // Members that come and go: a log in shared memory, and its readers.
 //
-//   Shared | Place 0 | Place 1 ... | log: words ... | outbox of place 0 | ... | views of place 0 | ...
+//   SharedMembers | Place 0 | Place 1 ... | log: words ... | outbox of place 0 | ... | views of place 0 | ...
 //
 //   position     16    17    18    19    20
 //   log        [ m:2 | m:0 | v:1 | m:2 |  -  | ... ]      m:2 a message in a buffer of place 2's, v:1 a view in one of
@@ -54,17 +54,17 @@ using Word = std::atomic<uint64_t>;
 
 // --- states: whose a place is
 
-enum Use : uint64_t { kFree = 0, kTaken = 1, kOut = 2 };
-struct State {
+enum PlaceUse : uint64_t { kFree = 0, kTaken = 1, kOut = 2 };
+struct PlaceState {
   uint64_t word;  // generation:40, process:22, use:2
 
-  static State of(uint64_t generation, int32_t process, Use use) {
+  static PlaceState of(uint64_t generation, int32_t process, PlaceUse use) {
     return {generation << 24 | static_cast<uint64_t>(static_cast<uint32_t>(process) & 0x3fffff) << 2 | use};
   }
   uint64_t generation() const { return word >> 24; }
   int32_t process() const { return static_cast<int32_t>(word >> 2 & 0x3fffff); }
-  bool is(Use use) const { return (word & 3) == use; }
-  State as(Use use) const { return {(word & ~uint64_t{3}) | use}; }
+  bool is(PlaceUse use) const { return (word & 3) == use; }
+  PlaceState as(PlaceUse use) const { return {(word & ~uint64_t{3}) | use}; }
 };
 
 // --- entries: the log's words. The lap is how often the ring had come round, so a word of a lap ago is no entry yet.
@@ -88,7 +88,7 @@ struct Latest {
 
 // --- memory
 
-struct Shared : place::Head {
+struct SharedMembers : place::Head {
   uint32_t places = 0;
   uint32_t messages = 0;
   uint64_t bytes = 0;
@@ -116,7 +116,7 @@ struct MembershipShape {
   uint32_t outbox() const;                                      // message buffers of each place
   size_t message_words() const { return 1 + (bytes + 7) / 8; }  // the length, and the bytes
   size_t view_words() const { return 1 + places; }              // the number, and the seats
-  size_t log_at() const { return sizeof(Shared) + places * sizeof(Place); }
+  size_t log_at() const { return sizeof(SharedMembers) + places * sizeof(Place); }
   size_t outboxes_at() const { return log_at() + ring() * sizeof(Word); }
   size_t views_at() const { return outboxes_at() + places * outbox() * message_words() * sizeof(Word); }
   size_t total() const { return views_at() + places * kViewBuffers * view_words() * sizeof(Word); }
@@ -133,7 +133,7 @@ struct View {
 };
 
 struct Membership : Object {
-  Shared* shared = nullptr;
+  SharedMembers* shared = nullptr;
   MembershipShape shape;
   int64_t patience_ns = -1;
   place::SharedObject object;
@@ -143,7 +143,7 @@ struct Membership : Object {
 struct Member : Object {
   // 1. The shared memory.
   Membership* of = nullptr;
-  Shared* shared = nullptr;
+  SharedMembers* shared = nullptr;
   Place* places = nullptr;
   Word* log = nullptr;
   Word* outboxes = nullptr;
@@ -151,7 +151,7 @@ struct Member : Object {
   MembershipShape shape;
   uint32_t ring = 0, laps = 0;  // words of the log, and the logarithm of that
   uint32_t me = 0;
-  State state{0};  // equals places[me].state as long as nobody has taken us out
+  PlaceState state{0};  // equals places[me].state as long as nobody has taken us out
 
   // 2. Receiving.
   uint64_t next = 0;      // position of the next event
@@ -226,7 +226,7 @@ int make_view(Member& member, Change change, uint64_t* at);
 // The same from where we have received. Anything but 0 is tried again later.
 int mend(Member& member);
 // Takes the member at a place out if it still is the one meant; and then as mend().
-int exclude(Member& member, uint32_t place, State meant);
+int exclude(Member& member, uint32_t place, PlaceState meant);
 
 // --- member_wait.cc
 

@@ -118,7 +118,7 @@ struct ExchangeDirect {
   using How = Seat;
   static constexpr bool kSynchronises = true;
   int at = 0;
-  Meeting meeting;
+  AllNotices meeting;
 
   bool step(Seat& seat, const Call& call) {
     switch (at) {

@@ -21,7 +21,7 @@ struct RootedDirect {
   static constexpr bool kSynchronises = false;
   int at = 0;
   uint32_t k = 0;
-  Address row;
+  RootBuffer row;
 
   bool step(Seat& seat, const Call& call) {
     const uint32_t up = seat.way_to(call.root);

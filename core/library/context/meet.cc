@@ -21,7 +21,7 @@ void post_next(Seat& seat) {
   post(seat.notices[seat.me], seat.epoch, seat.policy.order);
 }
 
-struct NoticeOf : place::Waiter {
+struct NoticeOf : place::WaiterDefaults {
   Seat& seat;
   const uint32_t whose;
   NoticeOf(Seat& seat, uint32_t whose) : seat(seat), whose(whose) {}
@@ -36,15 +36,15 @@ struct NoticeOf : place::Waiter {
 
 }  // namespace
 
-void Meeting::tell(Seat& seat, const Call& call) {
-  Notice& own = seat.notices[seat.me];
+void AllNotices::tell(Seat& seat, const Call& call) {
+  SeatNotice& own = seat.notices[seat.me];
   own.in = call.in;
   own.out = call.out;
   own.bytes = call.bytes;
   post_next(seat);
 }
 
-void Meeting::tell_done(Seat& seat) { post_next(seat); }
+void AllNotices::tell_done(Seat& seat) { post_next(seat); }
 
 void leave(Seat& seat) {
   Bell& bell = seat.notices[seat.me].bell;

@@ -21,7 +21,7 @@ struct ReduceDirect {
   using How = Seat;
   static constexpr bool kSynchronises = true;
   int at = 0;
-  Meeting meeting;
+  AllNotices meeting;
 
   bool step(Seat& seat, const Call& call) {
     switch (at) {

@@ -16,7 +16,7 @@
 // sends and receives in one order that goes through the tree without a circle: so the participant furthest behind can
 // go on, however little room the queues have.
 //
-//   Shared | parents | order | taken | Notice 0, 1 ... | queue of one edge | queue of the next ...
+//   SharedContext | parents | order | taken | SeatNotice 0, 1 ... | queue of one edge | queue of the next ...
 #pragma once
 
 #include <cerrno>
@@ -37,13 +37,13 @@ inline constexpr uint32_t kPieceSlots = 128, kSmallPieceSlots = 32, kLargeContex
 inline constexpr uint32_t kPiecesInQueue = 3;  // see above
 static_assert(kSmallPieceSlots * queue::kPayload >= SMELT_SEAT_ELEMENT);
 
-// Of another's operand at a time, where operands are read where they lie: all that is combined stays in a first-level
+// The bytes of another's operand that are read at a time where they lie: all that is combined stays in a first-level
 // cache.
 inline constexpr size_t kDirectPiece = 4096;
 
 // Where a participant's data are, for the others of its process, and how far it has got: an epoch when it has said so,
 // and one more when it has done with everybody's (meet.cc). Both come in one line.
-struct alignas(kLineBytes) Notice {
+struct alignas(kLineBytes) SeatNotice {
   Epoch epoch;
   // Plain: written before the odd epoch is, read before the reader's own even one, and not written again before all of
   // these are there.
@@ -56,7 +56,7 @@ struct alignas(kLineBytes) Notice {
 };
 inline constexpr uint64_t kGone = uint64_t{1} << 63;  // in an epoch: its seat is freed, and this was the last
 
-struct Shared : place::Head {
+struct SharedContext : place::Head {
   uint32_t n = 0;
   uint32_t root = 0;
   // Seats that are not freed yet; of memory that is made for threads, the last unmaps it.
@@ -104,8 +104,8 @@ struct Seat : Object {
   Edge* edges = nullptr;       // the tree's parent first, then the children in send order
   uint16_t* toward = nullptr;  // [n] which edge leads there
   Fold* folds = nullptr;       // [n - 1] in the order of combining
-  Shared* shared = nullptr;
-  Notice* notices = nullptr;
+  SharedContext* shared = nullptr;
+  SeatNotice* notices = nullptr;
 
   size_t piece_bytes = 0;
   char* room = nullptr;      // [piece_bytes] for a message
@@ -125,7 +125,7 @@ struct Seat : Object {
   // The edge towards a participant.
   uint32_t way_to(uint32_t whose) const { return whose == me ? kNoEdge : toward[whose]; }
 
-  // True: done. False: not yet, or never (`error`).
+  // Returns true when it is done, and false if it is not yet, or never will be (`error`).
   bool send(uint32_t edge, const void* data, size_t bytes) {
     smelt_queue& queue = *edges[edge].queue;
     const int result = queue.kind->try_send(queue, data, bytes);
@@ -198,7 +198,7 @@ struct Turnstile {
 
 // Everybody tells everybody, by its notice: one hop, where a turnstile takes two for each level of the tree. Twice in
 // an operation: where one's data are, and that one has done with all others'.
-struct Meeting {
+struct AllNotices {
   uint32_t k = 0;
 
   void tell(Seat& seat, const Call& call);
@@ -214,7 +214,7 @@ struct Meeting {
 // An operation: the body between what strict ones have at either end. A body that synchronises both ends itself
 // (kSynchronises) needs neither.
 template <typename Body>
-struct Operation {
+struct SeatOperation {
   using How = Seat;
   int at = 0;
   Call call;
@@ -238,10 +238,10 @@ struct Operation {
 
 template <typename Body>
 void begin(Seat& seat, const Call& call) {
-  static_assert(sizeof(Operation<Body>) <= sizeof seat.machine);
-  auto* operation = new (seat.machine) Operation<Body>;
+  static_assert(sizeof(SeatOperation<Body>) <= sizeof seat.machine);
+  auto* operation = new (seat.machine) SeatOperation<Body>;
   operation->call = call;
-  seat.step = [](Seat& at) { return reinterpret_cast<Operation<Body>*>(at.machine)->step(at); };
+  seat.step = [](Seat& at) { return reinterpret_cast<SeatOperation<Body>*>(at.machine)->step(at); };
 }
 
 // Which machine serves a call; a file each. `Nothing` serves the calls without data.
@@ -277,7 +277,7 @@ inline void combine(const smelt_fold& fold, const void* left, const void* right,
 }
 
 // A root's words to all others down the tree: where its data are, or its place for theirs.
-struct Address {
+struct RootBuffer {
   char* at = nullptr;
   size_t bytes = 0;  // of everybody's part
 };
@@ -293,7 +293,7 @@ inline bool are_as_long(const Seat& seat, size_t bytes) {
 inline bool is_direct(const Seat& seat, size_t bytes) {
   return seat.object.threads && bytes > typical(ThresholdId::kCopyExchange);
 }
-// ... by all of all, which meet by their notices? Of more participants these would be too many lines.
+// ... by all of all, which meet by their notices? More participants would have too many lines.
 inline bool is_direct_of_all(const Seat& seat, size_t bytes) {
   return is_direct(seat, bytes) && seat.n <= typical(ThresholdId::kAllToAll);
 }

@@ -25,16 +25,16 @@ struct SeatsShape {
   size_t piece_bytes() const { return slots() * queue::kPayload; }
   uint32_t capacity() const { return kPiecesInQueue * slots(); }
   size_t queue_bytes() const { return in_lines(smelt_queue_size(nullptr, capacity(), 2)); }
-  size_t parents_at() const { return in_lines(sizeof(Shared)); }
+  size_t parents_at() const { return in_lines(sizeof(SharedContext)); }
   size_t order_at() const { return parents_at() + n * sizeof(uint16_t); }
   size_t taken_at() const { return in_lines(order_at() + n * sizeof(uint16_t)); }
   size_t notices_at() const { return in_lines(taken_at() + n * sizeof(std::atomic<uint32_t>)); }
-  size_t queues_at() const { return in_lines(notices_at() + n * sizeof(Notice)); }
+  size_t queues_at() const { return in_lines(notices_at() + n * sizeof(SeatNotice)); }
   size_t bytes() const { return queues_at() + (n - 1) * queue_bytes(); }
 };
 
 // The queue of the edge between `child` and its parent, which have ends 1 and 0.
-void* queue_of(Shared* shared, const SeatsShape& shape, const Tree& tree, uint32_t child) {
+void* queue_of(SharedContext* shared, const SeatsShape& shape, const Tree& tree, uint32_t child) {
   const uint32_t i = child < tree.root ? child : child - 1;
   return within<char>(shared, shape.queues_at() + i * shape.queue_bytes());
 }
@@ -44,8 +44,8 @@ int write(void* memory, const smelt_context& context) {
   const Tree& tree = context.tree;
   const SeatsShape shape{tree.n};
   std::memset(memory, 0, shape.queues_at());
-  for (uint32_t i = 0; i < tree.n; ++i) new (within<Notice>(memory, shape.notices_at(), i)) Notice;
-  auto* shared = new (memory) Shared;
+  for (uint32_t i = 0; i < tree.n; ++i) new (within<SeatNotice>(memory, shape.notices_at(), i)) SeatNotice;
+  auto* shared = new (memory) SharedContext;
   shared->n = tree.n;
   shared->root = tree.root;
   // relaxed: each reader hears of the seats from us, in a way that orders it.
@@ -63,7 +63,7 @@ int write(void* memory, const smelt_context& context) {
 }
 
 // The tree that somebody wrote, in our own memory. 0; -EPROTO: it is none; -ENOMEM.
-int read_tree(Shared* shared, const SeatsShape& shape, uint32_t root, Arena& arena, Tree* tree) {
+int read_tree(SharedContext* shared, const SeatsShape& shape, uint32_t root, Arena& arena, Tree* tree) {
   const uint16_t* const parents = within<uint16_t>(shared, shape.parents_at());
   const uint16_t* const order = within<uint16_t>(shared, shape.order_at());
   if (root >= shape.n) return -EPROTO;
@@ -133,7 +133,7 @@ void close_edges(Seat& seat) {
 }
 
 char* take(Arena& arena, size_t bytes) {
-  // Not Arena::make, which would write it: pages that are not used are not held.
+  // Arena::make would write it, and pages that are not used would be held.
   char* const from = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(arena.mark()) + 63) / 64 * 64);
   arena.rewind(from + bytes);
   return from;
@@ -142,7 +142,7 @@ char* take(Arena& arena, size_t bytes) {
 int furnish(Seat& seat, const SeatsShape& shape, const Tree& tree) {
   Arena& arena = seat.arena;
   seat.root = tree.root;
-  seat.notices = within<Notice>(seat.shared, shape.notices_at());
+  seat.notices = within<SeatNotice>(seat.shared, shape.notices_at());
   seat.edges = arena.make<Edge>(seat.n);
   seat.toward = arena.make<uint16_t>(seat.n);
   seat.folds = arena.make<Fold>(seat.n);
@@ -162,10 +162,10 @@ int furnish(Seat& seat, const SeatsShape& shape, const Tree& tree) {
 }
 
 // -EINVAL, -EPROTO, -EBUSY, -ENOMEM
-int make_seat(Shared* shared, size_t bytes, uint32_t me, int64_t timeout_ns, const place::SharedObject& object,
+int make_seat(SharedContext* shared, size_t bytes, uint32_t me, int64_t timeout_ns, const place::SharedObject& object,
               smelt_seat** out) {
   // Looked at once: others write this memory too.
-  if (bytes < sizeof(Shared) || shared->format != kFormat) return -EPROTO;
+  if (bytes < sizeof(SharedContext) || shared->format != kFormat) return -EPROTO;
   const SeatsShape shape{shared->n};
   if (shape.n < 1 || shape.n > kMaxParticipants || shape.bytes() > bytes) return -EPROTO;
   if (me >= shape.n) return -EINVAL;
@@ -239,7 +239,7 @@ int smelt_seats_init(void* memory, size_t bytes, const smelt_context* context) {
 
 int smelt_seat_open(void* memory, size_t bytes, unsigned participant, int64_t timeout_ns, smelt_seat** seat) {
   if (!memory || !is_aligned(memory) || !seat) return -EINVAL;
-  return make_seat(static_cast<Shared*>(memory), bytes, participant, timeout_ns, {}, seat);
+  return make_seat(static_cast<SharedContext*>(memory), bytes, participant, timeout_ns, {}, seat);
 }
 
 int smelt_seats_create(const smelt_context* context, int64_t timeout_ns, smelt_seat** seats) {
@@ -249,7 +249,7 @@ int smelt_seats_create(const smelt_context* context, int64_t timeout_ns, smelt_s
   if (const int failed = object.make_for_threads(smelt_seats_size(context))) return failed;
   smelt_seat* made[kMaxParticipants];
   uint32_t count = 0;
-  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  auto* shared = reinterpret_cast<SharedContext*>(object.memory);
   int error = write(shared, *context);
   while (!error && count < n) {
     error = make_seat(shared, object.mapped, count, timeout_ns, object, &made[count]);
@@ -273,7 +273,7 @@ int smelt_seats_create_shared(const smelt_context* context, int64_t timeout_ns, 
   place::SharedObject object;
   place::ObjectTicket told;
   if (const int failed = object.make_for_processes("smelt-seats", smelt_seats_size(context), &told)) return failed;
-  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  auto* shared = reinterpret_cast<SharedContext*>(object.memory);
   int error = write(shared, *context);
   if (!error) error = make_seat(shared, object.mapped, 0, timeout_ns, object, seat);
   if (error) {
@@ -287,9 +287,9 @@ int smelt_seats_create_shared(const smelt_context* context, int64_t timeout_ns, 
 int smelt_seat_attach(const smelt_seat_ticket* ticket, unsigned participant, int64_t timeout_ns, smelt_seat** seat) {
   if (!ticket || !seat || participant == 0) return -EINVAL;
   place::SharedObject object;
-  if (const int failed = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return failed;
+  if (const int failed = object.attach(place::ticket_of(*ticket), sizeof(SharedContext))) return failed;
   const int error =
-      make_seat(reinterpret_cast<Shared*>(object.memory), object.mapped, participant, timeout_ns, object, seat);
+      make_seat(reinterpret_cast<SharedContext*>(object.memory), object.mapped, participant, timeout_ns, object, seat);
   if (error) object.discard();
   return error == -EPROTO ? -ENOTSUP : error;
 }

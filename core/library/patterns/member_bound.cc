@@ -42,7 +42,7 @@ int MemberBound::make(const TreeProblem& problem, Arena& arena) {
   member_ = arena.make<uint16_t>(n);
   place_ = arena.make<uint16_t>(n);
   group_ = arena.make<uint16_t>(size_t{kMostLevels} * n);
-  way_ = arena.make<Way>(size_t{kMostLevels} * n);
+  way_ = arena.make<Nearest>(size_t{kMostLevels} * n);
   shortest_ = arena.make<float>(size_t{kMostLevels} * n);
   numbers_ = arena.make<float>(n);
   units_ = arena.make<Unit>(n);

@@ -7,7 +7,7 @@
 namespace smelt {
 
 // Over a problem of all participants that may ever be members; at first none is. Nothing is allocated after make(). One
-// thread at a time.
+// thread uses it at a time.
 class MemberBound {
  public:
   // 0 or -ENOMEM, then nothing is left in the arena. Takes about 200 n bytes.
@@ -31,7 +31,7 @@ class MemberBound {
   void look_around(uint16_t c);
   double bound_of(uint32_t level, int root) const;
 
-  struct Way {  // the cheapest that comes from a member of another group, and that member
+  struct Nearest {  // the cheapest that comes from a member of another group, and that member
     float edge;
     uint16_t from;
   };
@@ -52,7 +52,7 @@ class MemberBound {
   uint32_t levels_ = 0;                         // in use
   bool nested_[kMostLevels][kMostLevels] = {};  // [fine][coarse]
   uint16_t* group_ = nullptr;                   // [level][n]
-  Way* way_ = nullptr;                          // [level][n] of members
+  Nearest* way_ = nullptr;                      // [level][n] of members
   float* shortest_ = nullptr;                   // [level][n] the least time that anybody of another group keeps it busy
   float* numbers_ = nullptr;                    // [n] scratch of bound(), as what follows
   Unit* units_ = nullptr;                       // [n]

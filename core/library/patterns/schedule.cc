@@ -38,7 +38,7 @@ int smelt_schedule_create(const smelt_model* model, smelt_operation operation, c
   Choice choice;
   SearchEffort effort;
   effort.lines = false;  // steps name whom to tell, not by which line
-  Verdict verdict;
+  Validation verdict;
   int error = best ? 0 : find_pattern(pattern, &found);
   if (!error) error = costs_for_cpus(model, n, cpus, arena, &costs);
   if (!error && cost_model == SMELT_COST_MODEL_PAPER) error = paper_costs(costs, arena, &costs);

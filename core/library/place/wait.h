@@ -41,7 +41,7 @@ struct Terms {
 
 // The parts of a waiter besides `int look()`, which tries and ends the wait by anything but -EAGAIN. A room's waiter
 // derives from this and hides the parts that differ.
-struct Waiter {
+struct WaiterDefaults {
   static constexpr bool kGlances = false;
   static bool glance() { return true; }           // cheaper than look(): is that worth while?
   static bool beside_another() { return false; }  // was one that we wait for last seen on our CPU?
@@ -49,7 +49,7 @@ struct Waiter {
   static void watch(int64_t) {}                   // now and then, with the time: other things to look after
 };
 template <typename Look>
-struct Looking : Waiter {
+struct Looking : WaiterDefaults {
   Look look;
   explicit Looking(Look look) : look(look) {}
 };

@@ -37,7 +37,7 @@ struct QueueShape {
   size_t channels_at() const { return kLineBytes + members * sizeof(EndLine); }
   size_t bytes() const { return channels_at() + (pair() ? 2 : 1) * channel_bytes(); }
 };
-static_assert(sizeof(Shared) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(EndLine) == kLineBytes);
+static_assert(sizeof(SharedQueue) <= kLineBytes && sizeof(Channel) % kLineBytes == 0 && sizeof(EndLine) == kLineBytes);
 
 int shape_of(const char* kind, unsigned capacity, unsigned ends, QueueShape* shape) {
   if (capacity < 1 || capacity > SMELT_QUEUE_MAX_CAPACITY || ends < 2 || ends > SMELT_MAX_PARTICIPANTS) return -EINVAL;
@@ -49,22 +49,22 @@ int shape_of(const char* kind, unsigned capacity, unsigned ends, QueueShape* sha
   return -ENOENT;
 }
 
-EndLine* members_of(Shared* shared) { return place::within<EndLine>(shared, kLineBytes); }
-Channel* channel_of(Shared* shared, const QueueShape& shape, uint32_t i) {
+EndLine* members_of(SharedQueue* shared) { return place::within<EndLine>(shared, kLineBytes); }
+Channel* channel_of(SharedQueue* shared, const QueueShape& shape, uint32_t i) {
   return place::within<Channel>(shared, shape.channels_at() + i * shape.channel_bytes());
 }
 Slot* slots_behind(Channel* channel) { return reinterpret_cast<Slot*>(channel + 1); }
 
 // The channel over which this member sends, or receives; nullptr: none.
-Channel* outgoing(Shared* shared, const QueueShape& shape, uint32_t member) {
+Channel* outgoing(SharedQueue* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() || member == 0 ? channel_of(shared, shape, member) : nullptr;
 }
-Channel* incoming(Shared* shared, const QueueShape& shape, uint32_t member) {
+Channel* incoming(SharedQueue* shared, const QueueShape& shape, uint32_t member) {
   return shape.pair() ? channel_of(shared, shape, 1 - member) : member != 0 ? channel_of(shared, shape, 0) : nullptr;
 }
 
-Shared* write_empty(void* memory, const QueueShape& shape) {
-  auto* shared = new (memory) Shared;
+SharedQueue* write_empty(void* memory, const QueueShape& shape) {
+  auto* shared = new (memory) SharedQueue;
   shared->kind = shape.kind;
   shared->members = shape.members;
   shared->capacity = shape.capacity;
@@ -85,15 +85,15 @@ Shared* write_empty(void* memory, const QueueShape& shape) {
 }
 
 // Is that a queue, and does it lie within so many bytes? Looked at once: others write this memory too.
-bool read_shape(const Shared* shared, size_t bytes, QueueShape* shape) {
-  if (bytes < sizeof(Shared) || shared->format != kFormat || shared->kind >= kinds()) return false;
+bool read_shape(const SharedQueue* shared, size_t bytes, QueueShape* shape) {
+  if (bytes < sizeof(SharedQueue) || shared->format != kFormat || shared->kind >= kinds()) return false;
   QueueShape found;
   if (shape_of(kKinds[shared->kind].name, shared->capacity, shared->members, &found) != 0) return false;
   *shape = found;
   return found.ring() == shared->ring && found.bytes() <= bytes;
 }
 
-int make_end(Shared* shared, const QueueShape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
+int make_end(SharedQueue* shared, const QueueShape& shape, uint32_t index, int64_t timeout_ns, smelt_queue** out) {
   if (index >= shape.members) return -EINVAL;
   auto* end = make_object<smelt_queue>(0);
   if (!end) return -ENOMEM;
@@ -185,7 +185,7 @@ int smelt_queue_init(void* memory, size_t bytes, const char* kind, unsigned capa
 int smelt_queue_open(void* memory, size_t bytes, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
   if (!memory || reinterpret_cast<uintptr_t>(memory) % SMELT_QUEUE_ALIGNMENT != 0 || !queue) return -EINVAL;
   QueueShape shape;
-  auto* shared = static_cast<Shared*>(memory);
+  auto* shared = static_cast<SharedQueue*>(memory);
   if (!read_shape(shared, bytes, &shape)) return -EPROTO;
   return make_end(shared, shape, end, timeout_ns, queue);
 }
@@ -196,7 +196,7 @@ int smelt_queue_create(const char* kind, unsigned capacity, unsigned ends, int64
   if (const int error = shape_of(kind, capacity, ends, &shape)) return error;
   place::SharedObject object;
   if (const int error = object.make_for_threads(shape.bytes())) return error;
-  Shared* shared = write_empty(object.memory, shape);
+  SharedQueue* shared = write_empty(object.memory, shape);
   smelt_queue* made[SMELT_MAX_PARTICIPANTS];
   for (uint32_t i = 0; i < ends; ++i) {
     if (const int error = make_end(shared, shape, i, timeout_ns, &made[i])) {
@@ -230,9 +230,9 @@ int smelt_queue_create_shared(const char* kind, unsigned capacity, unsigned ends
 int smelt_queue_attach(const smelt_queue_ticket* ticket, unsigned end, int64_t timeout_ns, smelt_queue** queue) {
   if (!ticket || !queue || end == 0) return -EINVAL;
   place::SharedObject object;
-  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(Shared))) return error;
+  if (const int error = object.attach(place::ticket_of(*ticket), sizeof(SharedQueue))) return error;
   QueueShape shape;
-  auto* shared = reinterpret_cast<Shared*>(object.memory);
+  auto* shared = reinterpret_cast<SharedQueue*>(object.memory);
   const int error =
       read_shape(shared, object.mapped, &shape) ? make_end(shared, shape, end, timeout_ns, queue) : -ENOTSUP;
   if (error)

@@ -4,8 +4,8 @@
 //                            ^ next of the receiver  ^ next of the sender
 //
 // 1. The sender looks a quarter of the ring ahead of the slots that it will write: slots become empty in their order,
-//    so where that one is empty, all before it are, and it need not look again before it has come there. Else the queue
-//    is full.
+//    so where that one is empty, all before it are, and it need not look again before it has come there. If it is not,
+//    the queue is full.
 // 2. It writes the payload, then "full" and the length into the word; of a message of several slots the first one's
 //    word is the last.
 // 3. The receiver polls the word of the slot that comes next until it is full.
@@ -60,6 +60,6 @@ struct FastForward {
 
 }  // namespace
 
-constinit const Kind kFastForward = Messages<FastForward>::kind;
+constinit const QueueKind kFastForward = Messages<FastForward>::kind;
 
 }  // namespace smelt::queue

@@ -207,8 +207,8 @@ struct Messages {
     return 0;
   }
 
-  static constexpr Kind kind{try_send, try_receive, send,    receive,  reserve,
-                             commit,   peek,        consume, can_send, can_receive};
+  static constexpr QueueKind kind{try_send, try_receive, send,    receive,  reserve,
+                                  commit,   peek,        consume, can_send, can_receive};
 };
 
 }  // namespace smelt::queue

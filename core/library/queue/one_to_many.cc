@@ -33,6 +33,6 @@ struct OneToMany : Acknowledged<OneToMany> {
 
 }  // namespace
 
-constinit const Kind kOneToMany = Messages<OneToMany>::kind;
+constinit const QueueKind kOneToMany = Messages<OneToMany>::kind;
 
 }  // namespace smelt::queue

@@ -1,6 +1,6 @@
 // A queue's memory and its ends.
 //
-//   Shared | EndLine 0 | EndLine 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
+//   SharedQueue | EndLine 0 | EndLine 1 ... | Channel 0 | slots ... | [Channel 1 | slots ...]
 //
 // A pair has two members and two channels, each from one member to the other; a queue with one writer and many readers
 // has one channel, from member 0 to all others. There are no addresses in the memory, so each process may have it
@@ -37,7 +37,7 @@ static_assert(sizeof(Slot) == kSlotBytes);
 
 inline uint64_t slots_of(size_t bytes) { return bytes <= kPayload ? 1 : (bytes + kPayload - 1) / kPayload; }
 
-struct Shared : place::Head {
+struct SharedQueue : place::Head {
   uint32_t kind = 0;  // index in kinds.def
   uint32_t members = 0;
   uint32_t capacity = 0;  // one-slot messages that it holds at least
@@ -96,7 +96,7 @@ struct End;
 
 // The functions of a kind; messages.h makes them from the kind's own part. All but send and receive are tries: 0 or,
 // where they would have to wait, -EAGAIN, or -EPIPE where that would be for ever because the others have closed.
-struct Kind {
+struct QueueKind {
   int (*try_send)(End&, const void* data, size_t bytes);
   int (*try_receive)(End&, void* data, size_t room, size_t* bytes);
   int (*send)(End&, const void* data, size_t bytes);
@@ -110,12 +110,12 @@ struct Kind {
 };
 
 // kUmp, kFastForward, ...: one per kind, in a file of its own.
-#define QUEUE_KIND(identifier, ...) extern const Kind identifier;
+#define QUEUE_KIND(identifier, ...) extern const QueueKind identifier;
 #include "library/queue/kinds.def"
 #undef QUEUE_KIND
 
 struct KindRow {
-  const Kind* kind;
+  const QueueKind* kind;
   const char* name;
   bool pair;
   const char* help;
@@ -124,7 +124,7 @@ extern const KindRow kKinds[];
 uint32_t kinds();
 
 struct End : Object {
-  const Kind* kind = nullptr;
+  const QueueKind* kind = nullptr;
   uint32_t index = 0;  // of the member
   size_t limit = 0;    // bytes of the longest message
   int64_t timeout_ns = -1;
@@ -132,7 +132,7 @@ struct End : Object {
   WaitPolicy crowd;     // of ends that share one, or may
   bool unsure = false;  // may they? Then wait.cc looks where the others are
   place::SharedObject object;
-  Shared* shared = nullptr;
+  SharedQueue* shared = nullptr;
   Sender sender;
   Receiver receiver;
 };

@@ -27,6 +27,6 @@ struct Ump : Acknowledged<Ump> {
 
 }  // namespace
 
-constinit const Kind kUmp = Messages<Ump>::kind;
+constinit const QueueKind kUmp = Messages<Ump>::kind;
 
 }  // namespace smelt::queue

@@ -42,14 +42,14 @@ struct Neighbours {
 
 // `look` is a try of the kind, and `bell` the one that we wait for.
 template <typename Look>
-struct Waiter : place::Waiter {
+struct WaiterDefaults : place::WaiterDefaults {
   const End& end;
   const Neighbours neighbours;
   Bell& bell;
   Look try_again;
   Company company = Company::kApart;
 
-  Waiter(const End& end, const Neighbours& neighbours, Bell& bell, Look look)
+  WaiterDefaults(const End& end, const Neighbours& neighbours, Bell& bell, Look look)
       : end(end), neighbours(neighbours), bell(bell), try_again(look) {}
 
   int look() { return try_again(); }
@@ -67,7 +67,7 @@ struct Waiter : place::Waiter {
 // `burst` is left for next time.
 template <typename Look>
 int wait_until(const End& end, const Neighbours& neighbours, int32_t& burst, Bell& bell, Look look) {
-  Waiter<Look> waiter(end, neighbours, bell, look);
+  WaiterDefaults<Look> waiter(end, neighbours, bell, look);
   const WaitPolicy& policy = end.unsure && waiter.beside_another() ? end.crowd : end.policy;
   burst = burst_of(policy);
   return place::wait_long({policy, end.timeout_ns, end.object.threads}, bell, waiter);

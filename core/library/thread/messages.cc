@@ -39,25 +39,25 @@ constexpr int kRounds = 100;                  // of progress before a thread giv
 constexpr uint64_t kVain = 1024;              // tests in vain before it is asked whether the other lives
 constexpr uint32_t kLists = 64;               // with a lock each: workers share one only if there are more
 
-struct Message {
+struct ThreadMessage {
   smelt_transfer transfer;
   std::atomic<uintptr_t> waits;
   smelt_messages* messages;
-  Message *before, *after;  // in its list
+  ThreadMessage *before, *after;  // in its list
   uint32_t peer, list;
   uint64_t vain;
 };
-static_assert(sizeof(Message) == sizeof(smelt_message) && alignof(Message) <= alignof(smelt_message));
-static_assert(offsetof(Message, waits) == offsetof(smelt_message, own));
+static_assert(sizeof(ThreadMessage) == sizeof(smelt_message) && alignof(ThreadMessage) <= alignof(smelt_message));
+static_assert(offsetof(ThreadMessage, waits) == offsetof(smelt_message, own));
 
-Message* message_of(smelt_message* message) { return reinterpret_cast<Message*>(message); }
+ThreadMessage* message_of(smelt_message* message) { return reinterpret_cast<ThreadMessage*>(message); }
 
 struct alignas(kLineBytes) Count {
   std::atomic<uint64_t> begun{0}, ended{0};
 };
 struct alignas(kLineBytes) List {
   std::atomic<uintptr_t> lock{0};
-  Message* first = nullptr;
+  ThreadMessage* first = nullptr;
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ Worker* here(const smelt_messages& messages) {
   return worker && worker->scheduler == messages.scheduler && !worker->forked ? worker : nullptr;
 }
 
-// One writer each, but for those of outside. A count must only be seen some time.
+// Each count has one writer, but for those of outside. A count must only be seen some time.
 void begun_one(smelt_messages& messages, const Worker* worker) {
   if (worker) {
     std::atomic<uint64_t>& begun = messages.count[worker->number].begun;
@@ -106,7 +106,7 @@ void ended_one(smelt_messages& messages, const Worker* worker) {
 }
 
 void woken(smelt_transfer* transfer) {
-  Message& message = *reinterpret_cast<Message*>(transfer);
+  ThreadMessage& message = *reinterpret_cast<ThreadMessage*>(transfer);
   const Worker* const worker = here(*message.messages);
   ended_one(*message.messages, worker);
   // release: the message's words; acquire: the thread's registers
@@ -114,7 +114,7 @@ void woken(smelt_transfer* transfer) {
   if (waits != kPending) let_run(*reinterpret_cast<Thread*>(waits), worker);
 }
 
-bool is_done(const Message& message) {
+bool is_done(const ThreadMessage& message) {
   return message.waits.load(std::memory_order_acquire) == kDone;  // acquire: its data, and its words
 }
 
@@ -143,7 +143,7 @@ bool is_needed(const Poller& poller) {
 }
 
 // If the other process has died, and all that it had sent has come, it is done, with -EPIPE.
-void end_if_lost(const smelt_messages& messages, Message& message) {
+void end_if_lost(const smelt_messages& messages, ThreadMessage& message) {
   if (is_done(message) || !smelt_endpoint_lost(messages.endpoint, static_cast<int>(message.peer))) return;
   smelt_transfer* const transfer = &message.transfer;
   smelt_endpoint_wait(messages.endpoint, &transfer, 1, 1);
@@ -153,7 +153,7 @@ void look_for_dead(Poller& poller) {
   auto& messages = static_cast<smelt_messages&>(poller);
   for (List& list : messages.lists) {
     lock(list.lock);
-    for (Message* message = list.first; message; message = message->after) end_if_lost(messages, *message);
+    for (ThreadMessage* message = list.first; message; message = message->after) end_if_lost(messages, *message);
     unlock(list.lock, 0);
   }
 }
@@ -190,7 +190,7 @@ void* serve(void* argument) {
 
 // --- waiting ---
 
-void enlist(Message& message, const Worker& worker) {
+void enlist(ThreadMessage& message, const Worker& worker) {
   message.list = worker.number % kLists;
   List& list = message.messages->lists[message.list];
   lock(list.lock);
@@ -201,7 +201,7 @@ void enlist(Message& message, const Worker& worker) {
   unlock(list.lock, 0);
 }
 
-void delist(Message& message) {
+void delist(ThreadMessage& message) {
   List& list = message.messages->lists[message.list];
   lock(list.lock);
   (message.before ? message.before->after : list.first) = message.after;
@@ -210,7 +210,7 @@ void delist(Message& message) {
 }
 
 void after_wait(Worker&, Thread& left, void* argument) {
-  Message& message = *static_cast<Message*>(argument);
+  ThreadMessage& message = *static_cast<ThreadMessage*>(argument);
   uintptr_t waits = kPending;
   // release: its registers; acquire: its message is there
   if (!message.waits.compare_exchange_strong(waits, reinterpret_cast<uintptr_t>(&left), std::memory_order_acq_rel,
@@ -218,7 +218,7 @@ void after_wait(Worker&, Thread& left, void* argument) {
     make_runnable(left);
 }
 
-int wait_for(Message& message, Worker& worker) {
+int wait_for(ThreadMessage& message, Worker& worker) {
   Polling& polling = worker.scheduler->polling;
   for (int round = 0; round < kRounds && !worker.runnable.maybe_any(); ++round) {
     if (is_done(message)) return message.transfer.error;
@@ -233,7 +233,7 @@ int wait_for(Message& message, Worker& worker) {
 }
 
 // 1: it is done; 0: not yet; negative: it has not begun.
-int begin(smelt_messages& messages, Message& message, const Worker* worker, bool is_send, unsigned peer, int key,
+int begin(smelt_messages& messages, ThreadMessage& message, const Worker* worker, bool is_send, unsigned peer, int key,
           const void* data, void* buffer, uint64_t bytes) {
   if (key < 0 || peer > INT_MAX) return -EINVAL;
   message.transfer.completed = woken;
@@ -258,13 +258,13 @@ int begin(smelt_messages& messages, Message& message, const Worker* worker, bool
 
 bool is_good(const void* data, uint64_t bytes) { return data || bytes == 0; }
 
-// For the caller, a user-level thread.
+// The caller is a user-level thread.
 int send_or_receive(smelt_messages* messages, bool is_send, unsigned peer, int key, const void* data, void* buffer,
                     uint64_t bytes, uint64_t* length) {
   if (!messages || !is_good(is_send ? data : buffer, bytes)) return -EINVAL;
   Worker* const worker = here(*messages);
   if (!worker || !worker->current) return -EPERM;
-  Message message;
+  ThreadMessage message;
   int error = begin(*messages, message, worker, is_send, peer, key, data, buffer, bytes);
   if (error < 0) return error;
   error = error == 1 ? message.transfer.error : wait_for(message, *worker);
@@ -320,7 +320,7 @@ int smelt_message_start_receive(smelt_messages* messages, smelt_message* message
 
 int smelt_message_test(smelt_messages* messages, smelt_message* given) {
   if (!messages || !given) return -EINVAL;
-  Message& message = *message_of(given);
+  ThreadMessage& message = *message_of(given);
   if (is_done(message)) return 1;
   smelt_endpoint_progress(messages->endpoint);
   if (++message.vain % kVain == 0) end_if_lost(*messages, message);
@@ -329,7 +329,7 @@ int smelt_message_test(smelt_messages* messages, smelt_message* given) {
 
 int smelt_message_wait(smelt_messages* messages, smelt_message* given) {
   if (!messages || !given) return -EINVAL;
-  Message& message = *message_of(given);
+  ThreadMessage& message = *message_of(given);
   if (is_done(message)) return message.transfer.error;
   Worker* const worker = here(*messages);
   return worker && worker->current ? wait_for(message, *worker) : -EPERM;

@@ -15,7 +15,8 @@ void* map_stacks(size_t bytes);
 
 // Pages that nobody may touch, marked within their mapping (MADV_GUARD_INSTALL, Linux 6.13). False: the kernel cannot.
 bool mark_guard(void* address, size_t bytes);
-// The same by splitting the mapping in three. False: refused, most likely because the process has too many of them.
+// Does the same by splitting the mapping in three. False if that is refused, most likely because the process has too
+// many mappings.
 bool split_guard(void* address, size_t bytes);
 // How many mappings a process may have (/proc/sys/vm/max_map_count).
 int64_t mapping_limit();

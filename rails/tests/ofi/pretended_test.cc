@@ -40,7 +40,7 @@ struct Wire {
   std::deque<std::vector<char>> arrived;  // for which there was no receive
   std::deque<rail_ofi::Event> events;
   std::deque<Letter> held;
-  std::vector<rail_ofi::Kind> sent;
+  std::vector<rail_ofi::PacketKind> sent;
   bool open = true, refuses = false, refuses_receives = false, holds = false;
   uint32_t fails = 0;  // so many next ones; every other is there all the same
 };
@@ -121,7 +121,7 @@ int Port::send(const void* data, size_t bytes, uint64_t peer, void* context) {
   Wire& wire = *wires.of[this];
   if (wire.refuses) return -EAGAIN;
   const auto* begin = static_cast<const char*>(data);
-  wire.sent.push_back(static_cast<Kind>(reinterpret_cast<const Header*>(begin)->kind));
+  wire.sent.push_back(static_cast<PacketKind>(reinterpret_cast<const PacketHeader*>(begin)->kind));
   if (wire.fails > 0) {
     if (wire.fails-- % 2 == 0) wires.deliver(peer, {begin, begin + bytes});
     wire.events.push_back({context, 0, EIO});
@@ -273,7 +273,7 @@ TEST_F(Pretended, WhatWasRefusedGoesWithoutAWordOfThePeer) {
     EXPECT_TRUE(wires[0].sent.empty());
     wires[0].refuses = false;
     ASSERT_EQ(result(b_, &receive), 1);
-    EXPECT_EQ(std::count(wires[0].sent.begin(), wires[0].sent.end(), rail_ofi::Kind::kPing), 0);
+    EXPECT_EQ(std::count(wires[0].sent.begin(), wires[0].sent.end(), rail_ofi::PacketKind::kPing), 0);
     ASSERT_LT(seconds() - begin, 0.8);
   }
 }
@@ -417,8 +417,8 @@ TEST_F(Pretended, PacketsOfALifeBeforeCountForNothing) {
   wires[0].holds = false;
   ASSERT_TRUE(until([&] { return a_.state(0).up == 1; }));
   for (const Wire::Letter& letter : late)
-    if (const auto& header = *reinterpret_cast<const rail_ofi::Header*>(letter.packet.data());
-        header.kind == static_cast<uint16_t>(rail_ofi::Kind::kData)) {
+    if (const auto& header = *reinterpret_cast<const rail_ofi::PacketHeader*>(letter.packet.data());
+        header.kind == static_cast<uint16_t>(rail_ofi::PacketKind::kData)) {
       const Lock lock(wires.mutex);
       wires.deliver(letter.to, letter.packet);
     }

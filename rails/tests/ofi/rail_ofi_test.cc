@@ -281,7 +281,7 @@ TEST(RailPeers, OfAnotherVersionAreRefused) {
   ASSERT_EQ(a.open(path), 0);
   ASSERT_EQ(b.open(path), 0);
   uint32_t peer;
-  rail_ofi::Address address{};
+  rail_ofi::RailsAddress address{};
   const std::string good = b.address();
   std::memcpy(&address, good.data(), sizeof address);
   const auto connect = [&](size_t bytes = sizeof address) {
@@ -447,7 +447,7 @@ TEST(RailPeers, ThatLieAreGivenUp) {
   for (int lie = 0; lie < 40; ++lie) {
     rail_ofi::Port liar;
     ASSERT_EQ(liar.open("127.0.1.1", provider_of_test().c_str()), 0);
-    rail_ofi::Address mine{}, theirs{};
+    rail_ofi::RailsAddress mine{}, theirs{};
     std::memcpy(&theirs, honest.b.address().data(), sizeof theirs);
     mine = theirs;
     mine.instance = 4711 + static_cast<uint64_t>(lie);
@@ -462,10 +462,10 @@ TEST(RailPeers, ThatLieAreGivenUp) {
     smelt_rail_request receive, idle{};
     ASSERT_EQ(smelt_rail_receive(honest.b.rails, &receive, peer, got, sizeof got), 0);
 
-    using rail_ofi::Header, rail_ofi::Fragment, rail_ofi::Kind;
-    auto& header = *reinterpret_cast<Header*>(packet);
-    auto& fragment = *reinterpret_cast<Fragment*>(packet + sizeof(Header));
-    const auto post = [&](Kind kind, uint64_t number, uint32_t bytes_of_it) {
+    using rail_ofi::PacketHeader, rail_ofi::Fragment, rail_ofi::PacketKind;
+    auto& header = *reinterpret_cast<PacketHeader*>(packet);
+    auto& fragment = *reinterpret_cast<Fragment*>(packet + sizeof(PacketHeader));
+    const auto post = [&](PacketKind kind, uint64_t number, uint32_t bytes_of_it) {
       header.magic = rail_ofi::kPacketMagic, header.kind = static_cast<uint16_t>(kind);
       header.from = mine.instance, header.to = theirs.instance, header.bytes = bytes_of_it, header.epoch = 1;
       header.number = number, header.heard_epoch = 1;
@@ -483,9 +483,9 @@ TEST(RailPeers, ThatLieAreGivenUp) {
         smelt_rail_test(honest.b.rails, &idle, nullptr);
       }
     };
-    post(Kind::kHello, 0, sizeof(Header));
+    post(PacketKind::kHello, 0, sizeof(PacketHeader));
     header.fragments = 1;
-    const uint32_t length = sizeof(Header) + sizeof(Fragment) + 1000;
+    const uint32_t length = sizeof(PacketHeader) + sizeof(Fragment) + 1000;
     fragment = {0, 5000, 0, 1000, 0};
     switch (lie) {
       case 0: fragment.bytes = 1'000'000; break;            // more than the packet has
@@ -509,16 +509,16 @@ TEST(RailPeers, ThatLieAreGivenUp) {
           fragment = {random() % 3, 2000, random() % 3000, static_cast<uint32_t>(random() % 1500), 0};
         if (random() % 2 == 0) header.arrived = random() % 5, header.unread = static_cast<uint32_t>(random());
     }
-    post(Kind::kData, 0, length);
+    post(PacketKind::kData, 0, length);
     uint64_t number = 1;
     header.fragments = 1;
     if (lie == 8 || lie >= kAlone) {
       fragment = {0, 6000, 1000, 1000, 0};  // the message has become longer
-      post(Kind::kData, number++, length);
+      post(PacketKind::kData, number++, length);
     }
     if (lie == 9 || lie >= kAlone) {
       fragment = {0, 5000, 500, 1000, 0};  // half of it was there
-      post(Kind::kData, number++, length);
+      post(PacketKind::kData, number++, length);
     }
     int result = smelt_rail_test(honest.b.rails, &receive, nullptr);
     for (const double end = seconds_now() + kLong; lie < kAlone && result == 0 && seconds_now() < end;) {

@@ -284,7 +284,7 @@ double expect_best_on(const Costs& costs, Direction direction, const std::string
 }
 
 TEST(Exact, IsWhatIsPredictedAndNoPatternIsBetter) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     for (uint32_t size : {1u, 2u, 4u, 7u, 9u, 11u}) {
       const auto members = random_subset(machine.n, size, 31 * machine.n + size);
@@ -303,7 +303,7 @@ TEST(Exact, IsWhatIsPredictedAndNoPatternIsBetter) {
 
 TEST(Exact, TheLargestProblemIsServed) {
   MappedArena arena(kBlockBytes);
-  const Machine* const machine = find_machine("spread_2x10");
+  const TestMachine* const machine = find_machine("spread_2x10");
   ASSERT_TRUE(machine);
   Costs part;
   ASSERT_EQ(subset_costs(machine->paper(arena), random_subset(machine->n, kMostExact, 1), arena, &part), 0);

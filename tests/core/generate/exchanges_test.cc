@@ -22,7 +22,7 @@ namespace {
 std::string text(const Exchange& exchange) {
   std::string out;
   for (uint32_t m = 0; m < exchange.count; ++m) {
-    const Message& message = exchange.messages[m];
+    const RoundMessage& message = exchange.messages[m];
     if (m > 0) out += message.round == exchange.messages[m - 1].round ? " " : " | ";
     out += std::to_string(message.from) + '>' + std::to_string(message.to);
   }
@@ -80,7 +80,7 @@ TEST(Exchanges, AllToAllIsOneRoundOfEverything) {
 TEST(Exchanges, ForestsGatherExchangeAndRelease) {
   for (const auto& [clusters, cores] : {std::pair{2u, 24u}, {2u, 3u}, {3u, 16u}, {1u, 20u}, {16u, 1u}, {1u, 1u}}) {
     SCOPED_TRACE(std::to_string(clusters) + " x " + std::to_string(cores));
-    Machine machine = make_machine("m", clusters, cores, 100, 600, 0, 1);
+    TestMachine machine = make_machine("m", clusters, cores, 100, 600, 0, 1);
     MappedArena arena(1 << 24);
     const Costs costs = machine.paper(arena);
     Exchange exchange;
@@ -128,7 +128,7 @@ TEST(Exchanges, ForestsGatherExchangeAndRelease) {
 
 TEST(Exchanges, HybridInOneCacheIsGatherAndRelease) {
   MappedArena arena(1 << 20);
-  Machine machine = make_machine("m", 1, 4, 100, 100, 0, 1);
+  TestMachine machine = make_machine("m", 1, 4, 100, 100, 0, 1);
   // 2 is near everybody, and 3 is nearer to it than 0 and 1 are.
   for (uint32_t i = 0; i < 4; ++i) {
     if (i == 2) continue;
@@ -147,13 +147,13 @@ TEST(Exchanges, HybridLeadersExchangeAndOnlyTheyCrossCaches) {
   Exchange exchange;
   ASSERT_EQ(hybrid_exchange(two, 0, arena, &exchange), 0);
   EXPECT_EQ(text(exchange), "1>0 3>2 | 0>2 2>0 | 0>1 2>3");
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena own(kBlockBytes);
     const Costs costs = machine.overlap(own);
     ASSERT_EQ(hybrid_exchange(costs, 0, own, &exchange), 0);
     std::map<uint16_t, std::set<uint16_t>> leaders;
     for (uint32_t m = 0; m < exchange.count; ++m) {
-      const Message& message = exchange.messages[m];
+      const RoundMessage& message = exchange.messages[m];
       if (costs.llc[message.from] != costs.llc[message.to]) leaders[costs.llc[message.from]].insert(message.from);
     }
     for (const auto& [cache, who] : leaders) EXPECT_EQ(who.size(), 1u) << machine;
@@ -220,13 +220,13 @@ TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
   cores.node = cores.llc = cores.package = zeros;
   ASSERT_EQ(spread_with(cores, 1, {}, arena, &exchange), 0);
   EXPECT_EQ(text(exchange), "0>1 1>0 2>3 3>2 4>5 5>4 | 0>2 2>4 4>0 1>5 3>1 5>3 | 0>1 1>0 2>3 3>2 4>5 5>4");
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena own(kBlockBytes);
     const Costs costs = machine.overlap(own);
     ASSERT_EQ(spread_exchange(costs, 3, own, &exchange), 0);
     std::map<std::pair<uint16_t, uint16_t>, uint32_t> crossings;
     for (uint32_t m = 0; m < exchange.count; ++m) {
-      const Message& message = exchange.messages[m];
+      const RoundMessage& message = exchange.messages[m];
       if (costs.llc[message.from] != costs.llc[message.to])
         ++crossings[{costs.llc[message.from], costs.llc[message.to]}];
     }
@@ -235,7 +235,7 @@ TEST(Exchanges, SpreadDividesTheOtherClustersOverTheCores) {
 }
 
 TEST(Exchanges, NobodyTellsItselfOrTheSameTwiceInARound) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 128) continue;  // the sets below grow with n squared
     MappedArena base(kBlockBytes);
     const Costs costs = machine.overlap(base);
@@ -251,7 +251,7 @@ TEST(Exchanges, NobodyTellsItselfOrTheSameTwiceInARound) {
         ASSERT_EQ(error, 0) << info.name << " on " << machine;
         std::set<std::vector<uint16_t>> seen;
         for (uint32_t m = 0; m < exchange.count; ++m) {
-          const Message& message = exchange.messages[m];
+          const RoundMessage& message = exchange.messages[m];
           ASSERT_NE(message.from, message.to) << info.name << ':' << argument << " on " << machine;
           ASSERT_LT(message.round, exchange.rounds) << info.name << ':' << argument << " on " << machine;
           ASSERT_TRUE(seen.insert({message.round, message.from, message.to}).second)

@@ -72,7 +72,7 @@ TEST(LineSplit, OneLineThatCrossesIsSorted) {
   const Split made = split(costs, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(made.lines, 1u);
   EXPECT_NE(made.receivers, (std::vector<uint16_t>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
-  std::vector<Message> messages;
+  std::vector<RoundMessage> messages;
   for (uint16_t i = 1; i < 10; ++i) messages.push_back({0, 0, i});
   Schedule schedule;
   ASSERT_EQ(barrier_schedule(Exchange{10, 1, 9, messages.data()}, arena, &schedule, &costs), 0);
@@ -88,7 +88,7 @@ TEST(LineSplit, SaysWhenEachSeesItsLine) {
     for (uint32_t mask = 1; mask < 1u << (costs.n - 1); mask += packages) {
       char* const mark = arena.mark();
       std::vector<uint16_t> receivers;
-      std::vector<Message> messages;
+      std::vector<RoundMessage> messages;
       for (uint16_t i = 1; i < costs.n; ++i)
         if (mask >> (i - 1) & 1) receivers.push_back(i), messages.push_back({0, 0, i});
       const Split made = split(costs, 0, receivers);
@@ -112,7 +112,7 @@ TEST(LineSplit, SaysWhenEachSeesItsLine) {
 TEST(LineSplit, CostsOfOthersAreRefused) {
   MappedArena arena(1 << 20);
   const Costs costs = unqueued(arena, 2, 2, 0);
-  Message message{0, 0, 1};
+  RoundMessage message{0, 0, 1};
   Schedule schedule;
   EXPECT_EQ(barrier_schedule(Exchange{3, 1, 1, &message}, arena, &schedule, &costs), -EINVAL);
 }

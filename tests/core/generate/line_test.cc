@@ -61,7 +61,7 @@ TEST(RelayTree, HasALeaderInEveryOtherGroup) {
 // On every machine, from every kind of root: nobody is further than a leader away, and nobody serves another group but
 // the root.
 TEST(LineTrees, SpanEveryMachine) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(size_t{64} << 20);
     const Costs costs = machine.overlap(arena);
     std::vector<uint16_t> group(machine.n);

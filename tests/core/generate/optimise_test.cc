@@ -136,8 +136,8 @@ TEST(TreeEditor, ValuesAndUndoAreExact) {
 // ---- the result ---------------------------------------------------------------------------------------------------
 
 // Never above a registered pattern that it was handed, nor far above without; what it says it costs is what it costs.
-class OptimiseOnMachine : public testing::TestWithParam<Machine> {};
-std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
+class OptimiseOnMachine : public testing::TestWithParam<TestMachine> {};
+std::string name_of(const testing::TestParamInfo<TestMachine>& info) { return info.param.name; }
 
 TEST_P(OptimiseOnMachine, IsNeverAboveAPatternAndPricedRight) {
   for (bool overlap : {false, true}) {

@@ -34,7 +34,7 @@ TEST(ReleaseLines, TheNumberWithTheEarliestLastPoller) {
 }
 
 TEST(ReleaseTree, IsSpanningAtEveryLevelAndAStarAtTheLast) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(size_t{64} << 20);
     const Costs costs = machine.overlap(arena);
     TreeProblem problem;

@@ -173,7 +173,7 @@ TEST(Spread, TheLastMergeReadsInTheOrderOfTheShares) {
   std::vector<float> before(costs.n, -1);
   uint32_t heard = 0;
   for (uint32_t m = 0; m < exchange.count; ++m) {
-    const Message& message = exchange.messages[m];
+    const RoundMessage& message = exchange.messages[m];
     if (message.round < 2) continue;
     EXPECT_GE(shares.done[message.from], before[message.to]) << message.to;
     before[message.to] = shares.done[message.from];
@@ -194,7 +194,7 @@ TEST(Spread, SiblingsMergeFirstWhereOneRoundIsNotEnough) {
   ASSERT_EQ(spread_with(costs, 7, {}, arena, &exchange), 0);
   EXPECT_EQ(exchange.rounds, 5u) << "cores, clusters, across, and again";
   for (uint32_t m = 0; m < exchange.count; ++m) {
-    const Message& message = exchange.messages[m];
+    const RoundMessage& message = exchange.messages[m];
     const bool siblings = (message.from ^ 1) == message.to;
     EXPECT_EQ(siblings, message.round == 0 || message.round == 3) << m;
   }

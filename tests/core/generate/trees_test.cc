@@ -103,7 +103,7 @@ TEST(Trees, AdaptiveSendsFarFirstAndCrossesEachNodeOnce) {
   const Costs costs = make_machine("m", 2, 3, 100, 600, 0, 1).paper(arena);
   // 0 crosses at once (t_send 180 of 780), then serves its own node: 180 + 30 + 100.
   EXPECT_EQ(grow("adaptive", costs, 0), "0(3(4 5) 1 2)");
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.name == "zeros_2x6") continue;
     MappedArena own(kBlockBytes);
     Tree tree;
@@ -119,7 +119,7 @@ TEST(Trees, AdaptiveSendsFarFirstAndCrossesEachNodeOnce) {
 }
 
 // From being informed to the last of the subtree being informed; checks the order on the way.
-double checked_subtree(const Tree& tree, const Costs& costs, uint16_t at, const Machine& machine) {
+double checked_subtree(const Tree& tree, const Costs& costs, uint16_t at, const TestMachine& machine) {
   double sent = 0, latest = 0, before = 0;
   for (uint16_t c = tree.first[at]; c != kNobody; c = tree.next[c]) {
     const double tail = costs.t_receive(at, c) + checked_subtree(tree, costs, c, machine);
@@ -134,7 +134,7 @@ double checked_subtree(const Tree& tree, const Costs& costs, uint16_t at, const 
 }
 
 TEST(Trees, SortedMeansTheLongestTailFirstEverywhere) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);
     for (int root : {-1, 0, static_cast<int>(machine.n) - 1}) {
@@ -147,7 +147,7 @@ TEST(Trees, SortedMeansTheLongestTailFirstEverywhere) {
 
 TEST(Trees, AdaptiveStartsAtTheCheapestSender) {
   MappedArena arena(1 << 20);
-  Machine machine = make_machine("m", 1, 6, 100, 100, 0, 1);
+  TestMachine machine = make_machine("m", 1, 6, 100, 100, 0, 1);
   for (uint32_t j = 0; j < 6; ++j) machine.t_send[4 * 6 + j] = j == 4 ? 0 : 20;
   Tree tree;
   ASSERT_EQ(adaptive_tree(machine.paper(arena), 0, -1, arena, &tree), 0);
@@ -174,7 +174,7 @@ void expect_spanning(const Costs& costs, int root, const std::string& where) {
 }
 
 TEST(Trees, EveryPatternSpansEveryMachineFromEveryKindOfRoot) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     const Costs paper = machine.paper(arena), overlap = machine.overlap(arena);
     for (int root : {-1, 0, static_cast<int>(machine.n) - 1, static_cast<int>(machine.n) / 3}) {
@@ -185,7 +185,7 @@ TEST(Trees, EveryPatternSpansEveryMachineFromEveryKindOfRoot) {
 }
 
 TEST(Trees, EveryPatternSpansSubsets) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     for (uint32_t size : {1u, 2u, 3u, 7u, machine.n / 2, machine.n}) {
       MappedArena arena(kBlockBytes);
       const auto members = random_subset(machine.n, size, machine.n + size);
@@ -200,7 +200,7 @@ TEST(Trees, EveryPatternSpansSubsets) {
 
 TEST(Trees, TheLargestTeamIsServed) {
   MappedArena arena(kBlockBytes);
-  const Machine machine = make_machine("m", 16, 64, 50, 200, 0.3f, 9);
+  const TestMachine machine = make_machine("m", 16, 64, 50, 200, 0.3f, 9);
   expect_spanning(machine.paper(arena), 1023, machine.name);
 }
 

@@ -119,7 +119,7 @@ TEST_F(CostModel, SubsetRefusesStrangersAndDoubles) {
 }
 
 TEST_F(CostModel, PaperCostsKeepHopAndSend) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena own(kBlockBytes);
     const Costs overlap = machine.overlap(own);
     Costs paper;
@@ -137,7 +137,7 @@ TEST_F(CostModel, PaperCostsKeepHopAndSend) {
 }
 
 TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena own(kBlockBytes);
     const Costs additive = machine.paper(own);
     Costs overlap;

@@ -11,11 +11,11 @@ namespace smelt::openmp {
 namespace {
 
 // CPUs in groups of groups: a hop costs the more the larger the group that two are in; `noise` is its spread.
-struct Machine {
+struct GroupedCpus {
   std::vector<float> hop;
   Costs costs;
 
-  Machine(std::vector<uint32_t> groups, float noise, uint32_t n) : hop(size_t{n} * n) {
+  GroupedCpus(std::vector<uint32_t> groups, float noise, uint32_t n) : hop(size_t{n} * n) {
     for (uint32_t i = 0; i < n; ++i) {
       for (uint32_t j = 0; j < n; ++j) {
         float cost = 40;
@@ -47,7 +47,7 @@ std::vector<uint32_t> order_of(const Victims* victims, uint32_t me, uint32_t thr
 }
 
 TEST(Victims, NearestFirst) {
-  const Machine machine({2, 2, 2}, 0, 8);
+  const GroupedCpus machine({2, 2, 2}, 0, 8);
   Victims* const victims = order_victims(machine.costs, first_cpus(8));
   ASSERT_NE(victims, nullptr);
   EXPECT_EQ(order_of(victims, 0, 8), (std::vector<uint32_t>{1, 2, 3, 4, 5, 6, 7}));
@@ -59,7 +59,7 @@ TEST(Victims, NearestFirst) {
 
 TEST(Victims, EquallyFarInTurn) {
   const uint32_t n = 16;
-  const Machine machine({n}, 0.08f, n);  // as far as measured pairs differ
+  const GroupedCpus machine({n}, 0.08f, n);  // as far as measured pairs differ
   Victims* const victims = order_victims(machine.costs, first_cpus(n));
   ASSERT_NE(victims, nullptr);
   for (uint32_t i = 0; i + 1 < n; ++i) {
@@ -72,7 +72,7 @@ TEST(Victims, EquallyFarInTurn) {
 
 TEST(Victims, EachOnceAndTheNearerBeforeTheFurther) {
   for (const uint32_t n : {2u, 3u, 7u, 24u, 48u}) {
-    const Machine machine({4, 3, 4}, 0.1f, 48);
+    const GroupedCpus machine({4, 3, 4}, 0.1f, 48);
     std::vector<uint16_t> members;
     for (uint32_t i = 0; i < n; ++i) members.push_back(static_cast<uint16_t>(i * 29 % 48));  // in no order
     Victims* const victims = order_victims(machine.costs, members);
@@ -95,7 +95,7 @@ TEST(Victims, EachOnceAndTheNearerBeforeTheFurther) {
 
 TEST(Victims, WithoutAnOrderTheSuccessors) {
   EXPECT_EQ(order_of(nullptr, 2, 4), (std::vector<uint32_t>{3, 0, 1}));
-  const Machine machine({2, 2}, 0, 4);
+  const GroupedCpus machine({2, 2}, 0, 4);
   Victims* const victims = order_victims(machine.costs, first_cpus(4));
   EXPECT_EQ(order_of(victims, 2, 3), (std::vector<uint32_t>{0, 1})) << "made for another team";
   free_victims(victims);

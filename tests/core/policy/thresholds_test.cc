@@ -25,7 +25,7 @@ std::string reason(const Threshold& threshold) {
 }
 
 // A profile of two CPUs and one set of curves, all methods alike until a test says otherwise.
-struct Machine {
+struct SmallProfile {
   CurveSet set{};
   WaitFigures wait{};
   DistanceCurves distances[2]{};
@@ -33,7 +33,7 @@ struct Machine {
   float hop[4] = {0, 50, 50, 0}, busy[4] = {0, 2, 2, 0};
   Profile profile;
 
-  Machine() {
+  SmallProfile() {
     set.participants = 2;
     for (auto& method : set.ns) std::fill_n(method, kCurveSizes, 1000.0f);
     profile.source = ProfileSource::kUser;
@@ -65,7 +65,7 @@ class Thresholds : public testing::Test {
     set_option("SMELT_TUNE=patience", "8");
     set_option("SMELT_TUNE=copy", "auto");
   }
-  Machine machine;
+  SmallProfile machine;
 };
 
 TEST_F(Thresholds, HaveNamesOfTheirOwnAndSettingsThatExist) {

@@ -70,7 +70,7 @@ TEST(Best, OfTwoLargeClustersIsAForest) {
 }
 
 TEST(Best, IsCorrectAndNoDearerThanAnyPattern) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
       for (Operation op : kOperations) {
@@ -104,7 +104,7 @@ TEST(Best, IsCorrectAndNoDearerThanAnyPattern) {
 }
 
 TEST(Best, ServesSmallTeamsRandomSubsetsAndEveryRoot) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     for (uint32_t size : {1u, 2u, 3u, 8u}) {
       const auto members = random_subset(machine.n, size, 5 * machine.n + size);
       const auto n = static_cast<int>(members.size());
@@ -183,7 +183,7 @@ TEST(Best, ARootThatDoesNotExistIsRefusedForTrees) {
 TEST(Optimised, IsNeverAboveAnotherTree) {
   SearchEffort effort;
   effort.moves = 2000;
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 64) continue;  // the large ones take long; the command line's comparison covers them
     MappedArena arena(kBlockBytes);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
@@ -237,7 +237,7 @@ TEST(Optimised, ABarrierOfManyReleasesBySharedLines) {
 // What was cheapest while everything was tried at leisure is not lost by much when only the families of large machines
 // are.
 TEST(Best, OnLargeMachinesTheQuickChoiceIsNearTheOneWithTime) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n <= 64) continue;
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.overlap(arena);
@@ -290,7 +290,7 @@ TEST(Optimised, AnExpiredDeadlineStillGivesATree) {
 }
 
 TEST(Fork, IsTwoCorrectTreesUnderParticipantZeroHardlyDearerThanOne) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.overlap(arena);
     Choice choice, flat, one;

@@ -48,7 +48,7 @@ TEST(Partners, CrossTheSocketsLessOften) {
 }
 
 TEST(Partners, ArePermutationsOfCorrectSchedulesAndNeverWorse) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 40) continue;
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);
@@ -118,7 +118,7 @@ std::multiset<std::pair<uint16_t, uint16_t>> messages_of(const Schedule& schedul
 // story.
 TEST(Partners, TheChoiceCarriesTheExchangeThatItRuns) {
   uint32_t searched = 0;
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 40) continue;
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);

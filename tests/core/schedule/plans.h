@@ -17,7 +17,7 @@ inline Pattern pattern(const char* name) {
 
 inline bool is_correct(const Schedule& schedule) {
   MappedArena arena(kBlockBytes);
-  Verdict verdict;
+  Validation verdict;
   return validate(schedule, arena, &verdict) == 0 && verdict.flaw == Flaw::kNone;
 }
 

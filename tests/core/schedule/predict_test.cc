@@ -53,7 +53,7 @@ class Predict : public testing::Test {
     for (uint16_t i = 1; i < n; ++i) append_child(tree, 0, i);
     return tree;
   }
-  Schedule of_messages(uint32_t n, uint32_t rounds, std::vector<Message> messages) {
+  Schedule of_messages(uint32_t n, uint32_t rounds, std::vector<RoundMessage> messages) {
     Schedule schedule;
     EXPECT_EQ(barrier_schedule(Exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()}, arena,
                                &schedule),
@@ -136,14 +136,14 @@ TEST_F(Predict, AReceiverInAnExchangeReadsTheSecondMessageWhenItHasSeenTheFirst)
 
 TEST_F(Predict, ALoopOfOneRoundTakesAHopAndAReadMore) {
   const Costs at = costs(4);
-  const auto loop = [&](uint32_t rounds, std::vector<Message> messages) {
+  const auto loop = [&](uint32_t rounds, std::vector<RoundMessage> messages) {
     double ns = 0;
     EXPECT_EQ(steady_price(of_messages(4, rounds, std::move(messages)), at, arena, &ns), 0);
     return ns;
   };
-  const std::vector<Message> ring = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 0}};
-  std::vector<Message> twice = ring;
-  for (const Message& message : ring) twice.push_back({1, message.from, message.to});
+  const std::vector<RoundMessage> ring = {{0, 0, 1}, {0, 1, 2}, {0, 2, 3}, {0, 3, 0}};
+  std::vector<RoundMessage> twice = ring;
+  for (const RoundMessage& message : ring) twice.push_back({1, message.from, message.to});
   EXPECT_EQ(loop(1, ring), 100 + 100 + 40);
   EXPECT_EQ(loop(2, twice), 2 * 100);
 }
@@ -322,7 +322,7 @@ TEST(SteadyPrice, IsThePeriodOfALoop) {
 }
 
 TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     if (machine.n > 64) continue;
     MappedArena arena(kBlockBytes);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
@@ -352,7 +352,7 @@ TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
 
 // The paper's machine, its model, its trees: figures from an independent implementation, in cycles.
 TEST(PredictPaper, TheFiguresOfTheIvyBridge) {
-  const Machine* const machine = find_machine("smelt_ivybridge_2x10");
+  const TestMachine* const machine = find_machine("smelt_ivybridge_2x10");
   if (!machine) GTEST_SKIP() << "smelt_ivybridge_2x10 is not among the machines";
   struct Figure {
     const char* pattern;
@@ -401,7 +401,7 @@ double paper_reduce(const Tree& tree, const Costs& costs, uint16_t at) {
 }
 
 TEST(PredictPaper, TheEngineIsThePapersModelUnderItsCosts) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     const Costs costs = machine.paper(arena);
     for (const PatternInfo& info : pattern_registry()) {
@@ -444,7 +444,7 @@ double broadcast_latency(const Tree& tree, const Costs& costs, double* scratch) 
 }
 
 TEST(PredictPaper, ReorderingAndShufflingNeverLoseToAdaptive) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {
       std::vector<double> scratch(costs.n);
@@ -458,7 +458,7 @@ TEST(PredictPaper, ReorderingAndShufflingNeverLoseToAdaptive) {
 }
 
 TEST(PredictMachines, BroadcastLatencyIsWhatPredictSays) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     std::vector<double> scratch(machine.n);
     for (const Costs& costs : {machine.paper(arena), machine.overlap(arena)}) {

@@ -40,7 +40,7 @@ class ScheduleTest : public testing::Test {
     append_child(tree, 0, 2);
     append_child(tree, 1, 3);
   }
-  int of_messages(uint32_t n, uint32_t rounds, std::vector<Message> messages) {
+  int of_messages(uint32_t n, uint32_t rounds, std::vector<RoundMessage> messages) {
     Exchange exchange{n, rounds, static_cast<uint32_t>(messages.size()), messages.data()};
     return barrier_schedule(exchange, arena, &schedule);
   }
@@ -138,7 +138,7 @@ TEST_F(ScheduleTest, MessagesOutOfRangeAreRefused) {
 }
 
 TEST_F(ScheduleTest, AFullArenaIsReportedAndLeftAsItWas) {
-  std::vector<Message> messages{{0, 0, 1}, {0, 1, 0}};
+  std::vector<RoundMessage> messages{{0, 0, 1}, {0, 1, 0}};
   const Exchange exchange{2, 1, 2, messages.data()};
   for (size_t bytes = 0; bytes < 160; bytes += 8) {
     alignas(8) char memory[160];

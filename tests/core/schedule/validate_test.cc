@@ -15,9 +15,9 @@ using namespace smelt::test;
 
 namespace {
 
-Verdict verdict_of(const Schedule& schedule) {
+Validation verdict_of(const Schedule& schedule) {
   MappedArena arena(kBlockBytes);
-  Verdict verdict;
+  Validation verdict;
   EXPECT_EQ(validate(schedule, arena, &verdict), 0);
   EXPECT_EQ(arena.left(), kBlockBytes) << "scratch must be given back";
   return verdict;
@@ -98,7 +98,7 @@ TEST_F(Mutants, TheOriginalsAreCorrect) {
 TEST_F(Mutants, ASignalNotSentIsADeadlock) {
   Draft draft(exchange_barrier(1));
   draft.drop(3, StepKind::kSignal, 4);
-  const Verdict verdict = verdict_of(draft.schedule());
+  const Validation verdict = verdict_of(draft.schedule());
   EXPECT_EQ(verdict.flaw, Flaw::kDeadlock);
   EXPECT_NE(verdict.who, kNobody);
 }
@@ -106,7 +106,7 @@ TEST_F(Mutants, ASignalNotSentIsADeadlock) {
 TEST_F(Mutants, AWaitLeftOutIsALeftover) {
   Draft draft(tree_barrier());
   draft.drop(1, StepKind::kWait, 3);
-  const Verdict verdict = verdict_of(draft.schedule());
+  const Validation verdict = verdict_of(draft.schedule());
   EXPECT_EQ(verdict.flaw, Flaw::kLeftover);
   EXPECT_EQ(verdict.who, 3);
   EXPECT_EQ(verdict.whom, 1);
@@ -124,7 +124,7 @@ TEST_F(Mutants, AnySingleMessageDroppedAtBothEndsIsNotHeard) {
           Draft draft(schedule);
           draft.drop(from, StepKind::kSignal, to);
           draft.drop(to, StepKind::kWait, from);
-          const Verdict verdict = verdict_of(draft.schedule());
+          const Validation verdict = verdict_of(draft.schedule());
           EXPECT_EQ(verdict.flaw, Flaw::kNotHeard) << from << " to " << to;
           ++mutants;
         }
@@ -137,7 +137,7 @@ TEST_F(Mutants, AnySingleMessageDroppedAtBothEndsIsNotHeard) {
 TEST_F(Mutants, AnExtraMessageIsALeftover) {
   Draft draft(tree_barrier());
   draft.programs[5].push_back({StepKind::kSignal, {6}});
-  Verdict verdict = verdict_of(draft.schedule());
+  Validation verdict = verdict_of(draft.schedule());
   EXPECT_EQ(verdict.flaw, Flaw::kLeftover);
   EXPECT_EQ(verdict.who, 5);
   EXPECT_EQ(verdict.whom, 6);
@@ -154,7 +154,7 @@ TEST_F(Mutants, WaitingBeforeSignallingDeadlocks) {
   EXPECT_EQ(verdict_of(draft.schedule()).flaw, Flaw::kDeadlock);
   Draft tree(tree_barrier());
   std::swap(tree.programs[1][1], tree.programs[1][2]);  // waits for the release before it arrives
-  const Verdict verdict = verdict_of(tree.schedule());
+  const Validation verdict = verdict_of(tree.schedule());
   EXPECT_EQ(verdict.flaw, Flaw::kDeadlock);
 }
 
@@ -219,7 +219,7 @@ TEST_F(Mutants, EveryFlawHasItsText) {
 TEST_F(Mutants, AFullArenaIsReported) {
   char memory[64];
   Arena tiny(memory, sizeof memory);
-  Verdict verdict;
+  Validation verdict;
   EXPECT_EQ(validate(tree_barrier(), tiny, &verdict), -ENOMEM);
   EXPECT_EQ(tiny.left(), sizeof memory);
 }
@@ -265,7 +265,7 @@ void expect_correct(const Costs& costs, int root, const std::string& where) {
 }
 
 TEST(Validate, EveryPatternIsCorrectOnEveryMachine) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     MappedArena arena(kBlockBytes);
     expect_correct(machine.overlap(arena), -1, machine.name);
     expect_correct(machine.paper(arena), static_cast<int>(machine.n) / 2, machine.name + " (paper)");
@@ -273,7 +273,7 @@ TEST(Validate, EveryPatternIsCorrectOnEveryMachine) {
 }
 
 TEST(Validate, EveryPatternIsCorrectOnSubsets) {
-  for (const Machine& machine : machines()) {
+  for (const TestMachine& machine : machines()) {
     for (uint32_t size : {1u, 2u, 3u, 5u, machine.n / 3}) {
       const auto members = random_subset(machine.n, size, 77 * machine.n + size);
       if (members.empty()) continue;

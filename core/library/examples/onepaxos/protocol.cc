@@ -88,7 +88,7 @@ bool Replica::Protocol::poll() {
   busy |= spread();
   if (!busy || ++polls_ % kPollsPerClock == 0) {
     const Time now = std::chrono::steady_clock::now();
-    // Who did not run himself cannot complain that he has heard nothing: of such a pause only a little counts.
+    // A replica that did not run itself cannot complain of silence: only a little of such a pause counts.
     if (const auto little = options_.patience / kTicksPerPatience; now - now_ > 2 * little)
       for (Time& heard : heard_) heard += now - now_ - little;
     now_ = now;
@@ -137,7 +137,7 @@ void Replica::Protocol::handle(unsigned from, const Message& message, const Conf
       return;
     case Kind::kHeartbeat:
       lengths_[from] = std::max(lengths_[from], message.index);
-      // Who has missed a configuration gets the next: it needs all of them, one after the other.
+      // A replica that has missed a configuration gets the next: it needs all of them, one after the other.
       if (message.epoch < epoch())
         tell(from, about(Kind::kConfiguration, message.epoch + 1), &history_[message.epoch + 1]);
       else if (message.epoch > epoch())
@@ -283,7 +283,8 @@ bool Replica::Protocol::submit(const Command& command) {
   return true;
 }
 
-// `all`: the leader may be another. Else what has waited for long: the queue was full, or the leader dropped it.
+// Submits what waits again: all of it after a change of the leader, or what has waited for long, since the queue was
+// full or the leader dropped it.
 void Replica::Protocol::submit_again(bool all) {
   for (Pending& pending : pending_) {
     if (!all && now_ - pending.since < 2 * options_.patience) continue;
