@@ -14,7 +14,7 @@
 //   GOMP_taskloop        ranges of tasks, of which a thief gets half: task_loops.cc
 //   GOMP_taskwait        runs and steals descendants of the waiting task only: a stranger on top of a suspended task
 //                        might wait for what lies below it
-//   GOMP_taskgroup_*     counted in a Group
+//   GOMP_taskgroup_*     counted in a TaskGroup
 //   barriers             see below
 //   the end of a region  the same: the hot team's join; else a barrier of ours, and libgomp's join
 //

@@ -34,7 +34,7 @@ struct Comparison {
 Picture picture_and_comparison(const MachineFile& machine, const PictureRequest& request, Comparison* out);
 
 Document comparison_document(const Comparison& comparison);
-// Of that document, by rising price.
+// The rows of that document, by rising price.
 Table comparison_table(const Document& document);
 
 }  // namespace smelt

@@ -79,7 +79,7 @@ struct TreeSide {
   const char* event = "";     // the event that times are of: "informed", "has sent", "leaves"
   std::vector<double> times;  // [n] in costs.unit
 
-  // Of the message along a link; of those of a barrier's only tree the one that releases.
+  // The hop of the message along a link; a barrier's only tree has two, and this is the one that releases.
   double hop(const Costs& costs, uint16_t parent, uint16_t child) const {
     return costs.hop[up ? costs.at(child, parent) : costs.at(parent, child)];
   }

@@ -28,7 +28,7 @@ void add_picture_options(CLI::App& verb, PictureArguments& arguments);
 // now; searches end when `stop` is set. Throws UserError.
 MachineFile read_request(const PictureArguments& arguments, const std::atomic<bool>* stop, PictureRequest* request);
 
-// Does the terminal's locale take UTF-8? Else pictures are ASCII.
+// Does the terminal's locale take UTF-8? If it does not, pictures are ASCII.
 bool terminal_takes_utf8();
 
 }  // namespace smelt

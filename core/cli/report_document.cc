@@ -30,7 +30,7 @@ PictureRequest request_of(const ReportSubject& subject, Operation op) {
   return request;
 }
 
-// Of the pairs at each distance, how their costs are known; "" where no pair is at it.
+// How the costs of the pairs at each distance are known; "" where no pair is at it.
 std::vector<std::string> cost_origins(const MachineFile& machine, const std::vector<HopClass>& classes) {
   std::vector<std::string> out(kDistances);
   for (const HopClass& hops : classes) {

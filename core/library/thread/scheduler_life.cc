@@ -42,7 +42,7 @@ int start_worker(Worker& worker, const unsigned* cpus) {
 void lock_list() { lock(list_lock); }
 void unlock_list() { unlock(list_lock, 0); }
 
-// Of the workers there is at most the one that has forked, and it is none any more.
+// At most the worker that has forked is left, and it is none any more.
 void after_fork_in_child() {
   for (Scheduler* scheduler = all; scheduler; scheduler = scheduler->after_this)
     for (uint32_t i = 0; i < scheduler->workers; ++i) scheduler->worker[i].forked = true;

@@ -19,7 +19,7 @@
 
 namespace smelt::thread {
 
-// Of one worker, or of the holder of its lock.
+// A cache of one worker, or of the holder of its lock.
 struct StackCache {
   static constexpr uint32_t kMost = 64;  // two batches of the common list
   Thread* first = nullptr;
@@ -30,7 +30,7 @@ class Stacks {
  public:
   static constexpr size_t kGuardBytes = 16384, kLeast = 16384, kMost = size_t{1} << 30;
 
-  // Of so many usable bytes. No memory is taken yet.
+  // Makes stacks of so many usable bytes. No memory is taken yet.
   void create(size_t bytes);
   void destroy();  // nobody is on one of them
 

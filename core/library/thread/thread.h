@@ -20,10 +20,10 @@ struct Scheduler;
 
 using Function = void* (*)(void*);
 
-// The values of `exit`. Else: the thread that joins it, or, with kOutside, an OutsideWait of a kernel thread that does.
+// The values of `exit`. Any other is the thread that joins it, or, with kOutside, an OutsideWait of a kernel thread.
 inline constexpr uintptr_t kRuns = 0, kEnded = 1, kDetached = 2, kOutside = 4;
 
-// Of threads that are built for a sanitizer, which must be told of each switch.
+// A thread that is built for a sanitizer, which must be told of each switch.
 struct Fiber {
 #if defined(__SANITIZE_THREAD__)
   void* tsan = nullptr;

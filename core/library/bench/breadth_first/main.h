@@ -57,7 +57,7 @@ inline bool read_options(int count, char** words, Options* options) {
   return false;
 }
 
-// Of so many rounds, of which all found the same. The median.
+// Prints the median of the rounds, which all found the same.
 inline void print_result(const char* what, const Found& found, std::vector<double> seconds) {
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2), seconds.end());
   const double middle = seconds[seconds.size() / 2];

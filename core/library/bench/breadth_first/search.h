@@ -20,7 +20,7 @@
 
 namespace smelt::breadth_first {
 
-// Of the other process: it has been reached, from there.
+// The other process's `vertex` has been reached from `from`.
 struct Reached {
   Vertex vertex, from;
 };

@@ -12,7 +12,7 @@ inline constexpr uint32_t kLineDoubles = 8;  // in a cache line
 
 inline uint32_t blocks_of(uint32_t points) { return (points + kBlock - 1) / kBlock; }
 
-// Not filled: a page lies with the thread that writes it first, its block's owner.
+// Its memory is not filled: a page lies with the thread that writes it first, its block's owner.
 template <typename T>
 class Array {
  public:

@@ -80,7 +80,7 @@ class Search {
   Search(const Tree& tree, Threads* threads, int explorers)
       : tree_(tree), threads_(threads), explorers_(explorers), stacks_(new Stack[static_cast<size_t>(explorers)]) {}
 
-  // Of both processes: how many nodes. `first`: this one has the root.
+  // Counts the nodes of both processes. If `first`, this one has the root.
   uint64_t count(bool first) {
     if (first) {
       push_children(tree_, tree_.seed, tree_.root_children, &stacks_[0].nodes);

@@ -8,7 +8,7 @@
 //
 // The history is linearizable if no get was answered before its set was asked, and no two clusters must each come
 // before the other. (Longer circles need no search: in a circle, the cluster with the earliest finish must come before
-// all others, also before the one that must come before it.) Of two such clusters one at least has finish < start, a
+// all others, also before the one that must come before it.) One at least of two such clusters has finish < start, a
 // "forward zone"; sorted by finish, forward zones may not overlap, and then only the last one before can clash with the
 // next. The time is that of a sort.
 //

@@ -96,7 +96,7 @@ std::vector<unsigned> nodes_of(const std::vector<unsigned>& cpus) {
   return nodes;
 }
 
-// Who runs where. Replicas take the CPUs node by node in turn, so that as many as there are nodes are one on each.
+// Replicas take the CPUs node by node in turn, so that as many as there are nodes are one on each.
 void place(Arguments* arguments) {
   StoreOptions& store = arguments->store;
   std::vector<unsigned> cpus = arguments->cpus;

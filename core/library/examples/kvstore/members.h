@@ -22,7 +22,7 @@
 //   2. reads all lines: whatever was committed before is not beyond their greatest;
 //   3. answers again when it has applied as much, and looks again for what it had prepared.
 // For 2, view() reads the lines first and the word afterwards, as lines may move while somebody who is excluded itself
-// looks. Who is excluded excludes nobody, in the same atomic
+// looks. An excluded member excludes nobody, in the same atomic
 // step, so one member at least is left.
 //
 // Others' lines are read only while an answer waits, which is what makes gets cheap: the price is paid by who sets.

@@ -50,7 +50,7 @@ class Store {
   unsigned clients() const { return static_cast<unsigned>(clients_.size()); }
   Client& client(unsigned i) { return *clients_[i]; }
   Members& members() { return members_; }
-  // Of a replica: before start() and after stop(), but for its counters, which are for after stop().
+  // A replica may be asked before start() and after stop(); its counters are for after stop().
   onepaxos::Replica& agreement(unsigned i) { return group_[i]; }
   const Server& server(unsigned i) const { return *servers_[i]; }
 

@@ -38,8 +38,8 @@ void Replica::Protocol::ask_everybody() {
     if (r != me_) tell(r, about(Kind::kPrepare, epoch()), nullptr);
 }
 
-// Who answers knows of the new epoch: as acceptor it accepts nothing of an older one, as leader it proposes nothing in
-// one.
+// The replica that answers knows of the new epoch: as acceptor it accepts nothing of an older one, as leader it
+// proposes nothing in one.
 void Replica::Protocol::answer(unsigned to) {
   Configuration behind;
   behind.count = static_cast<uint16_t>(flight_.size());

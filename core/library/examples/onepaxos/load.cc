@@ -32,8 +32,8 @@ struct Connection {
   Queue client, replica;
 };
 
-// Who finds nothing to do leaves the CPU to others where there are more threads than CPUs: yields, and as that may be
-// in vain (the scheduler owes it time, and not the others), sleeps for as short as can be.
+// If there are more threads than CPUs, a thread that finds nothing to do leaves the CPU to others: it yields, and as
+// that may be in vain (the scheduler owes it time, and not the others), sleeps for as short as can be.
 class Idle {
  public:
   explicit Idle(bool crowded) : crowded_(crowded) {

@@ -15,7 +15,7 @@ namespace onepaxos {
 // The leader has at most so many proposals under way. All of them fit into one configuration.
 enum : unsigned { kWindow = 32 };
 
-// Who leads and who accepts, agreed by a majority; they follow each other, epoch by epoch. Where the acceptor changes,
+// The leader and the acceptor that a majority agreed on, epoch by epoch. Where the acceptor changes,
 // `proposals` are what the old one may have accepted that its leader has not learned: they are decided with the
 // configuration, at base, base+1, ... (David et al.: "uncommitted proposed values").
 struct Configuration {

@@ -2,7 +2,7 @@
 //
 // Two facts carry the protocol.
 //   a. The acceptor accepts in the order of indices, so that a log is a prefix of the one order; and what stands in
-//      any replica's log is decided. Whoever has an entry may give it to whoever lacks it. How it travels (the tree,
+//      any replica's log is decided. A replica may give its entries to one that lacks them. How they travel (the tree,
 //      its repair, catching up) is a matter of speed: spread.cc.
 //   b. All that an acceptor may have accepted beyond its leader's log is among the proposals which that leader has
 //      under way (flight_), since it alone proposes. So one of the two is enough to go on: lead.cc.

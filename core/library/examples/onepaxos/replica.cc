@@ -78,7 +78,7 @@ Replicas::Replicas(unsigned replicas, const Options& options) {
   if (options.patience <= std::chrono::nanoseconds(0)) throw std::invalid_argument("patience is positive");
   if (!options.cpus.empty() && options.cpus.size() != replicas) throw std::invalid_argument("a CPU for each replica");
 
-  // A configuration fits twice. Whatever finds no room is said again.
+  // A configuration fits twice. A message that finds no room is said again.
   constexpr unsigned kCapacity = 64;
   static_assert(kCapacity * SMELT_QUEUE_SLOT >= sizeof(Message) + sizeof(Configuration));
   shared_ = std::make_unique<Shared>(replicas, options);

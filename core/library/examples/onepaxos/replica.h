@@ -3,7 +3,7 @@
 // Source: David, Guerraoui, Yabandeh, "Consensus Inside", Middleware 2014; over Smelt's trees: Kaestle et al., OSDI
 // 2016, section 5.6. One replica leads and another is the one active acceptor. The leader gives every command an index
 // and sends it to the acceptor; what the acceptor has accepted is decided, and it broadcasts it to all replicas:
-// along a Smelt tree, or sequentially. Who leads and who accepts is agreed by a majority of all replicas (utility.h).
+// along a Smelt tree, or sequentially. A majority of all replicas agrees on the leader and the acceptor (utility.h).
 //
 //   Replicas group(3, {});                         // all replicas of this process
 //   group[i].on_apply([](uint64_t index, const Command& command) { ... });
@@ -81,7 +81,7 @@ struct Options {
   std::string pattern = "adaptive";  // of the tree, a name that smelt_tree_create knows
   // The kernel CPU of each replica, for the tree; empty, or with CPUs that repeat: all as far from each other.
   std::vector<unsigned> cpus;
-  // Who says nothing for so long is suspected. A replica that is polled speaks more often than that.
+  // A replica that says nothing for so long is suspected. A replica that is polled speaks more often than that.
   std::chrono::nanoseconds patience = std::chrono::milliseconds(100);
   unsigned clients = 64;              // client ids 0 .. clients-1
   unsigned leader = 0, acceptor = 1;  // in the beginning

@@ -10,7 +10,7 @@ namespace onepaxos {
 namespace {
 
 // So far may the slowest who is heard of lie behind before the leader waits for it; and so much is kept for those who
-// are not heard of. Who lies further behind than that has stopped for good.
+// are not heard of. A replica that lies further behind than that has stopped for good.
 constexpr uint64_t kMostBehind = 1u << 16, kKept = 1u << 17;
 
 }  // namespace
@@ -21,7 +21,7 @@ void Replica::Protocol::learn(const Command& command) {
   const uint64_t index = log_.length();
   log_.append(command);
   progress_ = now_;
-  // Whatever is decided at this index, nothing else is proposed for it any more.
+  // The value at this index is decided: nothing else is proposed for it any more.
   if (!flight_.empty()) {
     flight_.pop_front();
     if (sent_ != 0) --sent_;
@@ -63,7 +63,7 @@ bool Replica::Protocol::spread() {
     if (i == 0 && receivers_.size() > 1) at(is_acceptor() ? Step::kAcceptorToldOne : Step::kForwarderToldOne);
   }
   if (sent && all && is_acceptor()) at(Step::kAcceptorToldAll);
-  // Who wanted so much and no more has it.
+  // A receiver that wanted so much and no more has it.
   if (sent) std::erase_if(receivers_, [](const Receiver& receiver) { return receiver.next >= receiver.limit; });
   return sent;
 }

@@ -3,9 +3,9 @@
 //
 // Source: Lamport, "Paxos Made Simple", 2001.
 //   1. A candidate takes a ballot that is higher than all it has seen, and asks all for a promise to vote for nothing
-//      lower. Who promises tells what it has voted for.
+//      lower. A replica that promises tells what it has voted for.
 //   2. With the promises of a majority, the candidate offers the configuration of the highest ballot that it was told
-//      of, or, where there was none, its own. Who has promised nothing higher votes for it.
+//      of, or, where there was none, its own. A replica that has promised nothing higher votes for it.
 //   3. With the votes of a majority it is agreed, and the candidate tells all.
 // A lost vote or a duel of candidates ends in another ballot after a random wait.
 #ifndef SMELT_EXAMPLES_ONEPAXOS_UTILITY_H

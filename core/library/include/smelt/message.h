@@ -49,8 +49,8 @@ typedef struct smelt_message {
 
 /* open: threads of `scheduler` send and receive by `endpoint`, all under `context` (0 .. 65535) of it: other contexts
  * stay the caller's. Both must live until close. -EBUSY: there are messages with this scheduler already. -ENOMEM.
- * close: when no message is under way; messages that have come and that nobody has received are lost. Not from a
- * user-level thread. */
+ * close: when no message is under way; messages that have come and that nobody has received are lost. A
+ * user-level thread may not call it. */
 SMELT_API int smelt_messages_open(smelt_scheduler *scheduler, smelt_endpoint *endpoint, unsigned context,
                                   smelt_messages **messages);
 SMELT_API void smelt_messages_close(smelt_messages *messages);

@@ -82,9 +82,9 @@ enum {
  * change its thread pointer. -EAGAIN: there may be no more kernel threads. */
 SMELT_API int smelt_scheduler_create(unsigned workers, const unsigned *cpus, size_t stack_bytes, unsigned flags,
                                      smelt_scheduler **scheduler);
-/* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. Not
- * from one of its own threads. Meanwhile nobody else spawns or joins one of its threads; a signal that lets one run to
- * its end need not have returned. In the child of a fork: nothing. */
+/* Waits until all its threads have ended, and ends its workers. Threads that nobody has joined are gone with it. None
+ * of its own threads may call it. Meanwhile nobody else spawns or joins one of its threads; a signal that lets one run
+ * to its end need not have returned. In the child of a fork it does nothing. */
 SMELT_API void smelt_scheduler_free(smelt_scheduler *scheduler);
 
 /* How many it has; 0 of NULL. */
@@ -105,7 +105,7 @@ typedef struct smelt_scheduler_counts {
 SMELT_API int smelt_scheduler_figures(const smelt_scheduler *scheduler, smelt_scheduler_counts *counts);
 
 /* --- Threads.
- * spawn: function(argument) as a new thread; the caller goes on. From any thread, of any kind. `scheduler` may be NULL
+ * spawn: function(argument) as a new thread; the caller, which may be any thread, goes on. `scheduler` may be NULL
  * in a user-level thread: its own. `worker`: where it begins, 0 .. workers-1 (unless it is stolen before), or
  * SMELT_ANY_WORKER: the caller's, or, for a kernel thread, one after the other. join needs *thread. With `thread` NULL
  * nobody joins it, and all that is left of it goes when it ends. -EAGAIN: there are SMELT_WORKER_THREADS at each

@@ -1,4 +1,4 @@
-// Members that keep diaries: what the tests of members share. Of all diaries there must be one order, with nothing lost
+// Members that keep diaries: what the tests of members share. All diaries must have one order, with nothing lost
 // or doubled.
 #pragma once
 
@@ -98,7 +98,7 @@ struct Diaries {
   }
 
   // One order: at each position all have the same; and nobody lacks one between the first and the last that it has.
-  // Of each sender the messages come in the order of sending, from the first on, and none twice. Those of whom a
+  // Each sender's messages come in the order of sending, from the first on, and none twice. Those of whom a
   // witness has seen both the coming and the going have lost none.
   void check(const Diary* witness) const {
     std::map<uint64_t, Record> order;
@@ -128,7 +128,7 @@ struct Diaries {
         ASSERT_TRUE(next != order.end() && next->first == diary[i].record[k].position)
             << "diary " << i << " lacks position " << next->first;
       }
-      // Whoever was sure that a message is in the order is right.
+      // A member that was sure that a message is in the order is right.
       if (witness) {
         ASSERT_GE(said[diary[i].who], diary[i].sent.load()) << "of " << i;
       }

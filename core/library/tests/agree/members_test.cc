@@ -103,7 +103,7 @@ TEST(Members, EverybodyReceivesEverything) {
   diaries.check(writers[0].diary);
 }
 
-// Who does not receive is told so; who keeps the others waiting keeps them until it receives, leaves or is excluded.
+// A member that does not receive is told so; it keeps the others waiting until it receives, leaves or is excluded.
 TEST(Members, TheRoomIsBounded) {
   const Membership membership = for_threads(2, 16, 8);
   Member first = join(membership, 0, kShort), second = join(membership, 1, kShort);

@@ -187,7 +187,7 @@ TEST(TwoPhaseCommit, WhoeverStopsAtAnyStepTheOthersAgree) {
       ASSERT_TRUE(error == 0 || error == -ETIMEDOUT) << error << ", seed " << seed;
       resolved += error == 0 && in_doubt;
     }
-    // Who can still finish does.
+    // A member that can still finish does.
     for (unsigned i = 0; i < members; ++i)
       if (i != victim && (players[i].voted() || (i == root && !players[i].is_idle()))) {
         ASSERT_EQ(players[i].step(true), 0) << "in doubt, seed " << seed;
@@ -423,7 +423,7 @@ TEST(TwoPhaseCommit, MembersAreTakenOnceAndTicketsLookedAt) {
   EXPECT_EQ(smelt_two_phase_commit_attach(&ticket, 2, 0, &none), -ENOTSUP) << "gone";
 }
 
-// Whatever others write into the memory, a member's calls end, with an error or without, and do not lead out of it.
+// If others write anything into the memory, a member's calls end, with an error or without, and do not lead out of it.
 TEST(TwoPhaseCommit, DamagedMemoryIsAnErrorAndNoMore) {
   const TreePointer tree = tree_of("sequential", 2, 0);
   const size_t bytes = smelt_two_phase_commit_size(2, 8);

@@ -292,7 +292,7 @@ void write_sum(void*, const void* left, void* right, size_t elements) {
   }
 }
 
-// Of so many elements; all must have come about in the same way. The last one of all participants that have a result.
+// How `elements` elements were combined, as the last participant that has a result tells; all must agree.
 std::string how_combined(const Context& context, size_t elements, int root) {
   const unsigned n = smelt_context_size(context.get());
   const Seats seats = seats_of(context, kPatience);
@@ -343,7 +343,7 @@ TEST(Strictness, LooseGoesAsFarAsDataNeed) {
   EXPECT_EQ(data[2], 7u);
   EXPECT_EQ(smelt_seat_broadcast(seats[1].get(), &data[1], 8, 0, 0), 0);
   EXPECT_EQ(data[1], 7u);
-  // Who contributes is gone before the root comes; many times.
+  // The contributors are gone before the root comes; many times.
   for (int i = 0; i < 5; ++i)
     for (unsigned me : {1u, 2u}) EXPECT_EQ(smelt_seat_reduce(seats[me].get(), &data[me], nullptr, 1, &kSum, 0, 0), 0);
   for (int i = 0; i < 5; ++i) {

@@ -308,7 +308,7 @@ TEST(OnePaxos, OneStops) {
         World world(plan);
         EXPECT_TRUE(world.run());
         const bool forwards = step == Step::kForwarderToldNobody || step == Step::kForwarderToldOne;
-        // Who has nobody to tell does not come there.
+        // A replica that has nobody to tell does not come there.
         if (!forwards && !(step == Step::kAcceptorToldOne && replicas == 3 && broadcast == Broadcast::kTree)) {
           EXPECT_EQ(world.stopped(), 1u);
         }
@@ -498,7 +498,7 @@ TEST(OnePaxos, SubmittedTwiceAppliedOnce) {
   EXPECT_GT(group[0].counters().duplicates, 0u);
 }
 
-// Who sleeps for long catches up with everything; who was given up for dead and comes back, too.
+// A replica that slept for long catches up with everything, and so does one that was given up for dead.
 TEST(OnePaxos, ASleeperCatchesUp) {
   Driven group(4, Broadcast::kTree);
   uint64_t s = 0;

@@ -534,7 +534,7 @@ TEST_P(Kinds, OrderAndNoLossBetweenProcesses) {
     }
 }
 
-// A sender of another process may look for sleepers a moment too early. Whoever it missed looks again after a slice.
+// A sender of another process may look for sleepers too early. A sleeper that it missed looks again after a slice.
 TEST_P(Kinds, AMissedSleeperOfAnotherProcessLooksAgain) {
   smelt_queue_ticket ticket;
   const Queue here = shared(4, &ticket);

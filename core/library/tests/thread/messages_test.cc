@@ -115,7 +115,7 @@ void expect(smelt_messages* messages, unsigned from, int key, const Bytes& bytes
   ASSERT_EQ(got, bytes);
 }
 
-// Of side `me`: thread k sends to thread k over there, which is in process `other`, and back.
+// On side `me`, thread k sends to thread k over there, which is in process `other`, and back.
 void ping_pong(smelt_messages* messages, unsigned me, unsigned other, size_t k, int rounds, size_t length) {
   const int there = static_cast<int>(2 * k), back = there + 1;
   for (int round = 0; round < rounds; ++round) {
@@ -281,7 +281,7 @@ TEST_F(MessagesHere, AreServedWhereACpuIsFree) {
   EXPECT_EQ(smelt_messages_served(node[1]), 0);
 }
 
-// Who waits for nothing sleeps: workers do not watch for messages that nobody wants.
+// Workers without a waiter sleep: they do not watch for messages that nobody wants.
 TEST_F(MessagesHere, ThatNobodyWaitsForKeepNobodyAwake) {
   open(2);
   const auto slept = [&] {

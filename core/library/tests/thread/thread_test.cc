@@ -454,7 +454,7 @@ TEST_F(Threads, OfTwoSchedulersSignalAndJoinEachOther) {
   });
 }
 
-// Who signals from outside may be the last to know of the scheduler: it is freed as soon as its threads have ended.
+// A signaller from outside may be the last to know of the scheduler, which is freed as soon as its threads have ended.
 TEST_F(Threads, AndTheirSchedulerMayGoWhileTheLastSignalIsGiven) {
   std::atomic<smelt_thread*> waiter{nullptr};
   std::atomic<bool> over{false};

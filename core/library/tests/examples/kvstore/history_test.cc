@@ -105,7 +105,7 @@ TEST(History, KeysDoNotDependOnEachOther) {
 }
 
 TEST(History, BudgetIsKept) {
-  // Of sets that are all concurrent, each subset is tried before it is found that no order serves the last get.
+  // Each subset of sets that are all concurrent is tried before it is found that no order serves the last get.
   std::vector<Event> events;
   for (Value value = 1; value <= 24; ++value) events.push_back(set(value, 0, 100));
   events.push_back(set(1, 0, 100));
