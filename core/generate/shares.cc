@@ -32,8 +32,8 @@ constexpr uint32_t kMostHeard = 32;  // by one core; more are not searched for
 // cluster do not begin quite together. A core that waited for it pays a whole read for the second, too
 // (schedule/predict.h).
 constexpr float kUnsure = 0.15f;
-constexpr uint32_t kStages = 64;    // of falling temperature
-constexpr double kCooling = 0.931;  // from stage to stage: 0.931^64 = 1/100
+constexpr uint32_t kShareStages = 64;    // of falling temperature
+constexpr double kShareCooling = 0.931;  // from stage to stage: 0.931^64 = 1/100
 static_assert(kMostHeard <= kMostSplit);
 
 // The messages of one core, as numbers of pairs of clusters.
@@ -253,9 +253,9 @@ int share_clusters(const Costs& costs, const Clusters& clusters, const ShareSear
     search.scale = std::max(search.latest(), 1e-30f);
     SplitMix64 random(how.seed);
     double heat = double{how.heat};
-    for (uint32_t stage = 0, k = 0; stage < kStages; ++stage, heat *= kCooling) {
-      search.temperature = stage + 1 < kStages ? heat * search.weight(search.latest()) : 0;
-      for (const auto end = static_cast<uint32_t>(uint64_t{how.tries} * (stage + 1) / kStages); k < end; ++k) {
+    for (uint32_t stage = 0, k = 0; stage < kShareStages; ++stage, heat *= kShareCooling) {
+      search.temperature = stage + 1 < kShareStages ? heat * search.weight(search.latest()) : 0;
+      for (const auto end = static_cast<uint32_t>(uint64_t{how.tries} * (stage + 1) / kShareStages); k < end; ++k) {
         Try next{search, {}};
         if (next.draw(random)) next.run(random);
       }

@@ -12,18 +12,18 @@ namespace {
 
 constexpr int kRounds = 5;  // of all pairs: the median of each is taken
 
-struct Candidate {
+struct UsablePair {
   uint32_t a, b;
   Distance distance;
   double hop;
 };
 
 // Unordered pairs of CPUs that may be used now.
-std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
+std::vector<UsablePair> usable_pairs(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
   std::vector<uint32_t> usable;
   for (uint32_t i = 0; i < image.n(); ++i)
     if (std::binary_search(allowed.begin(), allowed.end(), image.os_cpu[i])) usable.push_back(i);
-  std::vector<Candidate> out;
+  std::vector<UsablePair> out;
   for (uint32_t a : usable)
     for (uint32_t b : usable)
       if (a < b)
@@ -33,11 +33,11 @@ std::vector<Candidate> candidates_of(const ProfileImage& image, const std::vecto
 }
 
 // The classes of a profile that has none: one per distance.
-std::vector<ClassFigures> classes_by_distance(const std::vector<Candidate>& candidates) {
+std::vector<ClassFigures> classes_by_distance(const std::vector<UsablePair>& pairs) {
   std::vector<ClassFigures> classes;
   for (uint32_t d = 0; d < kDistances; ++d) {
     std::vector<double> hops;
-    for (const Candidate& c : candidates)
+    for (const UsablePair& c : pairs)
       if (c.distance == static_cast<Distance>(d)) hops.push_back(c.hop);
     ClassFigures figures{};
     figures.distance = d;
@@ -50,12 +50,12 @@ std::vector<ClassFigures> classes_by_distance(const std::vector<Candidate>& cand
 }  // namespace
 
 std::vector<RecheckedPair> pairs_to_recheck(const ProfileImage& image, const std::vector<uint32_t>& allowed) {
-  const std::vector<Candidate> candidates = candidates_of(image, allowed);
-  const std::vector<ClassFigures> classes = image.classes.empty() ? classes_by_distance(candidates) : image.classes;
+  const std::vector<UsablePair> pairs = usable_pairs(image, allowed);
+  const std::vector<ClassFigures> classes = image.classes.empty() ? classes_by_distance(pairs) : image.classes;
   std::vector<RecheckedPair> out;
   for (const ClassFigures& figures : classes) {
-    const Candidate* best = nullptr;
-    for (const Candidate& c : candidates)
+    const UsablePair* best = nullptr;
+    for (const UsablePair& c : pairs)
       if (static_cast<uint32_t>(c.distance) == figures.distance &&
           (!best || std::abs(c.hop - figures.hop) < std::abs(best->hop - figures.hop)))
         best = &c;
