@@ -19,6 +19,7 @@ MADE = 'Made by contrib/recipes/make.py from facts.toml: change those.'
 def facts_of_release(url=None, tarball=None):
     facts = tomllib.loads((CONTRIB / 'recipes/facts.toml').read_text())
     facts['version'] = re.search(r"^  version: '(.*)',$", (CONTRIB.parent / 'meson.build').read_text(), re.MULTILINE)[1]
+    facts['spack_version'] = facts['version'].split('+')[0]  # Spack takes no plus sign
     facts['description'] = facts['description'].strip()
     facts['url'] = url
     facts['tarball'] = tarball.name if tarball else None
@@ -49,7 +50,7 @@ def wrapped(text, width, indent):
 
 def spack(facts):
     told = f'sha256="{facts["sha256"]}", url="{facts["url"]}"' if facts['sha256'] else ''
-    version = f'"{facts["version"]}"' + (f',\n        {told.replace(", url", "," + chr(10) + "        url")},\n    ' if told else '')
+    version = f'"{facts["spack_version"]}"' + (f',\n        {told.replace(", url", "," + chr(10) + "        url")},\n    ' if told else '')
     variants = '\n'.join(f'    variant("{name}", default={part["spack"]}, description="{part["what"]}")'
                          for name, part in facts['part'].items())
     always = '\n'.join(f'    depends_on("{need["spack"]}", type="build")' for need in facts['needs']
@@ -59,7 +60,7 @@ def spack(facts):
     chosen = '\n'.join(f'            "-D{part["option"]}=" + ("enabled" if "+{name}" in self.spec else "disabled"),'
                        for name, part in facts['part'].items() if 'option' in part)
     how = (f'spack install {facts["name"]}' if told else
-           f'in the source,\n# spack dev-build {facts["name"]}@{facts["version"]}; a release has a recipe with the checksum of its tarball')
+           f'in the source,\n# spack dev-build {facts["name"]}@{facts["spack_version"]}; a release has a recipe with the checksum of its tarball')
     return f'''# Spack recipe (Spack 0.23 and later): spack repo add <the folder spack> && {how}.
 # {MADE}
 # Checked (tests/packages/contrib_test.sh): compiled, and run with Spack's names pretended. Not built by Spack.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ./release, as far as it takes seconds: the tarball of a tag in a copy of this repository, with its recipes and checksums; and what it
-# refuses. What its packages and its wheel are worth is the other tests' subject here: they come from the same build.sh.
+# ./release, as far as it takes seconds: the tarball of a tag, and of a commit without one, in a copy of this repository, with its recipes
+# and checksums; and what it refuses. What its packages and its wheel are worth is the other tests' subject here: they come from the same build.sh.
 #   release_test.sh SOURCE_ROOT
 # Exit 77, with a line that says why: skipped.
 set -eu
@@ -18,10 +18,24 @@ git init --quiet "$place/source"
 cd "$place/source"
 commit() { git add -A && git -c user.name=x -c user.email=x@smelt.example commit --quiet --message "$1"; }
 commit "as it is"
-git tag v0.0.1
+
+# A checkout without tags: a version of its commit's date, after the last release and before the next.
 sed -i "s/^## $version (.*/## $version (unreleased)/" CHANGELOG.md
-commit "not dated"  || :
-git tag undated
+commit "on the way" || :
+./release HEAD "$place/snapshot" source >"$place/said" 2>&1 || { cat "$place/said"; fail "./release HEAD"; }
+dated=$(cd "$place/snapshot" && ls smelt-*.tar.xz | sed 's/^smelt-//; s/\.tar\.xz$//')
+echo "$dated" | grep -qx "0\.[0-9]*\.$(git show -s --format=%cs | tr -d -)+g$(git rev-parse --short=10 HEAD)" || fail "its version: $dated"
+if command -v dpkg >/dev/null; then
+  dpkg --compare-versions 0.1.0-1 lt "$dated-1" && dpkg --compare-versions "$dated-1" lt "$version-1" || fail "how Debian sorts $dated"
+fi
+tar -xJf "$place/snapshot/smelt-$dated.tar.xz" -C "$place"
+[ "$(sed -n '1s/^smelt (\(.*\)).*/\1/p' "$place/smelt-$dated/debian/changelog")" = "$dated-1" ] || fail "its changelog"
+! grep -q " $version" "$place/smelt-$dated/debian/libsmelt0.symbols" || fail "its library asks for a later version"
+meson setup "$place/build" "$place/smelt-$dated" -Dcli=disabled -Dmpi=disabled -Drails=disabled >"$place/said" 2>&1 ||
+  { cat "$place/said"; fail "meson refuses its version"; }
+grep -q "^Project version: $dated$" "$place/said" || fail "meson's version"
+
+git tag v0.0.1
 git tag "v$version"
 refused() { # WHY TAG...
   why=$1
@@ -29,7 +43,7 @@ refused() { # WHY TAG...
   ! ./release "$@" >"$place/said" 2>&1 || fail "taken: $*"
   grep -q "$why" "$place/said" || { cat "$place/said"; fail "refused for another reason: $*"; }
 }
-refused 'there is no tag nosuch' nosuch "$place/out"
+refused 'there is no tag and no commit nosuch' nosuch "$place/out"
 refused 'meson.build of v0.0.1 is not of version 0.0.1' v0.0.1 "$place/out"
 refused "CHANGELOG.md of v$version" "v$version" "$place/out"
 sed -i "s/^## $version (unreleased)/## $version (2026-12-01)/" CHANGELOG.md

@@ -60,8 +60,29 @@ cc -fopenmp a.c -o a
 shim=$place/home/installed/lib/smelt/libsmelt_gomp.so
 SMELT_VERBOSE=1 LD_PRELOAD="$shim" ./a >output 2>&1 || { cat output; exit 1; }
 grep -q '^sum 200$' output && grep -q '^smelt: .*symbols taken' output || { cat output; exit 1; }
-for file in lib/libsmelt.so.0 include/smelt/smelt.h share/man/man3/smelt_barrier.3; do [ -e "installed/$file" ]; done
-[ ! -e installed/bin/smelt ]
+for file in lib/libsmelt.so.0 include/smelt/smelt.h share/man/man3/smelt_barrier.3 share/doc/smelt/LICENSE share/doc/smelt/README.md; do
+  [ -e "installed/$file" ] || { echo "$file is not installed"; exit 1; }
+done
+# A prologue comes with the program that it calls.
+[ ! -e installed/bin/smelt ] && [ ! -e installed/share/smelt/slurm/smelt-prolog.sh ] || { echo "smelt, or what needs it"; exit 1; }
+# CMake finds the library, by its package alone.
+if command -v cmake >/dev/null; then
+  mkdir -p consumer && cat >consumer/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(consumer C)
+find_package(Smelt 0.1 REQUIRED)
+find_package(Threads REQUIRED)
+add_executable(consumer consumer.c)
+target_link_libraries(consumer Smelt::smelt Threads::Threads)
+CMAKE
+  cat >consumer/consumer.c <<'PROGRAM'
+#include <smelt/smelt.h>
+int main(void) { return smelt_version()[0] == 0; }
+PROGRAM
+  cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$place/home/installed" >cmake.log 2>&1 &&
+    cmake --build consumer/build >>cmake.log 2>&1 && consumer/build/consumer || { cat cmake.log; exit 1; }
+  ! cmake -S consumer -B consumer/none >/dev/null 2>&1 || { echo "find_package finds it anywhere"; exit 1; }
+fi
 BUILD
 mkdir "$place/home" "$place/nothing"
 echo '#error not to be found' >"$place/nothing.h"
