@@ -379,12 +379,14 @@ void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier&
         tell(start, now() + 3000);
       wait_for(start, 1);
       uint64_t time = start->load(std::memory_order_relaxed), mine = epoch[me];  // It is set once.
+      vector<uint64_t> mine_left(times);  // No line of another's is stored to while time counts.
       wait_until(time);
       for (int k = 0; k < times; k++) {
         if (gap > 0) wait_until(time += gap);
         barrier.meet(me, ++mine);
-        left[k][me] = __rdtsc() - (gap > 0 ? time : 0);
+        mine_left[k] = __rdtsc() - (gap > 0 ? time : 0);
       }
+      for (int k = 0; k < times; k++) left[k][me] = mine_left[k];
       epoch[me] = mine;
     });
     vector<double> last;
