@@ -1,3 +1,4 @@
+#define SMELT_SLOT_NAMES
 #include "real.h"
 
 #include <dlfcn.h>
@@ -154,25 +155,6 @@ void refuse_copies() {
 namespace smelt::openmp {
 
 using namespace gomp;
-
-const char slot_names[] =
-#define SYMBOL(name) #name "\0"
-#include "symbols.def"
-    ;
-
-// Those that are only called come last.
-constexpr Symbol kTakenSymbols[] = {
-#define SYMBOL(name) kSymbol_##name,
-#define CALLED(name)
-#define PROBED(name)
-#include "symbols.def"
-};
-constexpr uint32_t kTaken = sizeof kTakenSymbols / sizeof *kTakenSymbols;
-#define SYMBOL(name)
-#define CALLED(name) static_assert(kSymbol_##name >= kTaken, #name);
-#define PROBED(name) static_assert(kSymbol_##name >= kTaken, #name);
-#include "symbols.def"
-static_assert(kSymbols <= kMostSlots);
 
 constexpr Runtime runtime{.name = "libgomp",
                           .file = "libgomp.so.1",
