@@ -64,7 +64,7 @@ extern "C" constinit thread_local HotTeam* smelt_gomp_hot
 // Its further state. In one piece, because stacks pay for thread-local storage, and for the gaps in it.
 struct ThreadsOwn {
   HotTeam* docked_in = nullptr;  // of a worker
-  // The version of its settings: the changes, times two. Odd: one was made in the serial part.
+  // The version of its settings: the changes, times two. Odd: libgomp has a block of settings of its own.
   uint32_t settings = 0;
   uint16_t away = 0;       // > 0: State::kAway
   bool ends = false;       // State::kEnded

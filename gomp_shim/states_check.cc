@@ -3,6 +3,7 @@
 #ifdef SMELT_CHECK_STATE
 
 #include "base/log.h"
+#include "hot_team.h"
 #include "openmp/behind.h"
 #include "region.h"
 
@@ -94,6 +95,13 @@ void expect_ancestors(Transition transition, const char* when, const Answers& is
   }
 }
 
+// While a team is parked, libgomp's key must have no value: its destructor would wait for the parked workers.
+void expect_held_key(Transition transition, const char* when) {
+  const HotTeam* const hot = smelt_gomp_hot;
+  if (!hot || smelt_gomp_own.away != 0 || smelt_gomp_own.ends) return;
+  expect(transition, when, "whether libgomp's key has a value beside a hot team", hot->state.has_pool(), false);
+}
+
 }  // namespace
 
 // A thread that ends is not asked: libgomp's destructor may have freed what it would look at.
@@ -114,6 +122,7 @@ Crossing::Crossing(Transition transition)
     case State::kSame: break;  // told by the shim's own words
     default: place = kBetween[row];
   }
+  expect_held_key(transition, "before it");
 }
 
 void Crossing::inside(uint32_t thread, uint32_t size, const Icvs& taken) const {
@@ -136,6 +145,7 @@ void Crossing::inside(uint32_t thread, uint32_t size, const Icvs& taken) const {
 Crossing::~Crossing() {
   constexpr const char* kWhen = "after it";
   place = place_;
+  expect_held_key(transition_, kWhen);
   if (around_.level < 0) return;
   const Answers is = answers();
   expect(transition_, kWhen, "omp_get_level()", is.level, around_.level);

@@ -17,6 +17,19 @@ void end_teams() {
   cool("something begins that cannot bear parked workers");
 }
 
+// Makes libgomp's block of settings of the calling thread, as its first setting would. False: there was one, or a task
+// outside all regions is running, which has settings of its own that end with it. libgomp gives its key a value along
+// with the block, so the key tells.
+bool make_own_settings() {
+  ThreadState state;
+  if (!state.find_mine()) return true;
+  const bool held = state.hold_destructor();
+  REAL(omp_set_dynamic)(REAL(omp_get_dynamic)());
+  const bool made = state.destructor() != nullptr;
+  if (held && !made) state.release_destructor();
+  return made;
+}
+
 // The settings that regions inherit are about to change: the long form. A function of its own, so that the short one
 // saves no registers.
 [[gnu::noinline, gnu::cold]] void* note_rare(void** slot, const void* caller) {
@@ -36,7 +49,7 @@ void end_teams() {
     // For a thread's first setting of its own libgomp makes it a block of them, and gives its key the value that we
     // have taken away.
     if (hot) cool("the thread's first setting");
-    own.settings |= 1;
+    if (make_own_settings()) own.settings |= 1;
   }
   return meant(*slot, caller);
 }

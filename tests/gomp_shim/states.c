@@ -294,6 +294,21 @@ static void nowait(int threads) {
   }
 }
 
+// A setting made in a task outside all regions is the task's, and ends with it. The thread's first one comes later.
+static void setting_in_task(int hot) {
+  if (hot) regions(2, 8);
+  const int before = omp_get_max_threads();
+#pragma omp task if (hot)
+  {
+    omp_set_num_threads(before + 1);
+    CHECK(omp_get_max_threads() == before + 1);
+  }
+  CHECK(omp_get_max_threads() == before);
+  regions(2, 8);
+  omp_set_num_threads(3);
+  CHECK(omp_get_max_threads() == 3);  // and the thread ends beside a team that it keeps
+}
+
 static const struct {
   const char* name;
   void (*run)(int);
@@ -307,6 +322,7 @@ static const struct {
              {"target_in_tasks", target_in_tasks, 1, 4},
              {"setting_in_target", setting_in_target, 0, 1},
              {"setting_in_teams", setting_in_teams, 0, 0},
+             {"setting_in_task", setting_in_task, 0, 1},
              {"affinity", affinity, 0, 1},
              {"nowait", nowait, 1, 3}};
 enum { kCases = sizeof cases / sizeof *cases };
