@@ -22,11 +22,11 @@
 static inline bool pml_smelt_told(const opal_process_name_t *name, const char *key, uint8_t **data, size_t *bytes) {
   const int seconds = 10;
   pmix_proc_t process;
-  pmix_info_t patience;
+  pmix_info_t timeout;
   pmix_value_t *value = NULL;
   OPAL_PMIX_CONVERT_NAME(&process, name);
-  PMIX_INFO_LOAD(&patience, PMIX_TIMEOUT, &seconds, PMIX_INT);
-  const bool good = PMIx_Get(&process, key, &patience, 1, &value) == PMIX_SUCCESS && value->type == PMIX_BYTE_OBJECT;
+  PMIX_INFO_LOAD(&timeout, PMIX_TIMEOUT, &seconds, PMIX_INT);
+  const bool good = PMIx_Get(&process, key, &timeout, 1, &value) == PMIX_SUCCESS && value->type == PMIX_BYTE_OBJECT;
   if (good) {
     *data = (uint8_t *)value->data.bo.bytes;
     *bytes = value->data.bo.size;

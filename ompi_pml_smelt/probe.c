@@ -15,10 +15,10 @@
 
 /* Somebody else's message may come first, so others get the CPU. */
 static void wait_a_little(unsigned *round) {
-  enum { kPatience = 100, kOthers = 16 };
+  enum { kFewLooks = 100, kOthers = 16 };
   if (smelt_endpoint_progress(pml_smelt_endpoint))
     *round = 0;
-  else if (++*round > kPatience || pml_smelt_reaches_nodes()) /* there a look takes as long as many others */
+  else if (++*round > kFewLooks || pml_smelt_reaches_nodes()) /* there a look takes as long as many others */
     sched_yield();
   if (*round % kOthers == 0) opal_progress();
 }

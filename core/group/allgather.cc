@@ -34,12 +34,12 @@ struct AllgatherWork : InOnePiece<kWhich> {
   }
 };
 
-template <smelt_collective kWhich, typename Way, typename Row>
-int allgather(Way way, const smelt_data& in, const Row& row) {
+template <smelt_collective kWhich, typename Form, typename Row>
+int allgather(Form form, const smelt_data& in, const Row& row) {
   using Job = ToAll<Row>;
   const Job job{in, row};
-  if (job.longest() <= kInlineBytes) return way.template run<CollectInline<Job>>(job);
-  return way.template run<LongMessage<CollectShelf<Job>, AllgatherWork<kWhich, Row>>>(way.group, job);
+  if (job.longest() <= kInlineBytes) return form.template run<CollectInline<Job>>(job);
+  return form.template run<LongMessage<CollectShelf<Job>, AllgatherWork<kWhich, Row>>>(form.group, job);
 }
 
 VariousRow row_of(const Group& group, void* out, const smelt_place* blocks) {
@@ -65,9 +65,9 @@ struct AllgatherCall : AnyCall {
   bool is_nothing(const Group&) const { return bytes == 0; }
   uint64_t operand_bytes(const Group&) const { return bytes; }
   int alone() const { return copy_through(*in, at(out), bytes); }
-  template <typename Way>
-  int run(Way way) const {
-    return allgather<SMELT_COLLECTIVE_ALLGATHER>(way, way.in(*in), EqualRow{static_cast<char*>(out), bytes});
+  template <typename Form>
+  int run(Form form) const {
+    return allgather<SMELT_COLLECTIVE_ALLGATHER>(form, form.in(*in), EqualRow{static_cast<char*>(out), bytes});
   }
 };
 
@@ -81,9 +81,9 @@ struct AllgathervCall : AnyCall {
   bool is_nothing(const Group& group) const { return sum_of(group, blocks) == 0; }
   uint64_t operand_bytes(const Group& group) const { return all_lengths(group, blocks); }
   int alone() const { return copy_through(*in, at(static_cast<char*>(out) + blocks->offset), blocks->bytes); }
-  template <typename Way>
-  int run(Way way) const {
-    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(way, way.in(*in), row_of(way.group, out, blocks));
+  template <typename Form>
+  int run(Form form) const {
+    return allgather<SMELT_COLLECTIVE_ALLGATHERV>(form, form.in(*in), row_of(form.group, out, blocks));
   }
 };
 

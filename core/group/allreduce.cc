@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-struct AllreduceOfTwo : Machine {
+struct AllreduceOfTwo : Resumable {
   Reduction job;
   char* const unpacked;
   uint64_t flag = 0;
@@ -58,20 +58,20 @@ struct AllreduceOfTwo : Machine {
   }
 };
 
-template <typename Way>
-int allreduce(Way way, const Reduction& job) {
-  if (job.bytes() > kInlineBytes) return reduce_long(way, job);
-  if (way.group.n == 2 && job.bytes() <= kPairBytes) return way.template run<AllreduceOfTwo>(job);
-  if (way.group.n <= kBlockSize) return way.template run<ReduceShort<ReduceInline, true>>(job);
-  if (way.group.tree_for(job.fold, 0))
-    return way.template run<ReduceShort<ReduceThenBroadcast<ReduceTreeInline>, true>>(job);
-  return way.template run<ReduceShort<ReduceThenBroadcast<ReduceBlocks>, true>>(job);
+template <typename Form>
+int allreduce(Form form, const Reduction& job) {
+  if (job.bytes() > kInlineBytes) return reduce_long(form, job);
+  if (form.group.n == 2 && job.bytes() <= kPairBytes) return form.template run<AllreduceOfTwo>(job);
+  if (form.group.n <= kBlockSize) return form.template run<ReduceShort<ReduceInline, true>>(job);
+  if (form.group.tree_for(job.fold, 0))
+    return form.template run<ReduceShort<ReduceThenBroadcast<ReduceTreeInline>, true>>(job);
+  return form.template run<ReduceShort<ReduceThenBroadcast<ReduceBlocks>, true>>(job);
 }
 
 struct AllreduceCall : FoldForAll {
-  template <typename Way>
-  int run(Way way) const {
-    return allreduce(way, {way.in(*in), way.out(*out), elements, way.by(*fold), kEverybody});
+  template <typename Form>
+  int run(Form form) const {
+    return allreduce(form, {form.in(*in), form.out(*out), elements, form.by(*fold), kEverybody});
   }
 };
 

@@ -42,7 +42,7 @@ struct Rows {
   }
 };
 
-struct AlltoallInline : Machine {
+struct AlltoallInline : Resumable {
   char* const room;
   const Rows job;
   uint32_t t = 0;
@@ -106,7 +106,7 @@ struct AlltoallInline : Machine {
   }
 };
 
-struct AlltoallShelf : Machine {
+struct AlltoallShelf : Resumable {
   const Rows job;
   const size_t total;
   Pieces pieces;
@@ -176,11 +176,11 @@ struct AlltoallCall : AnyCall {
   bool is_nothing(const Group&) const { return bytes == 0; }
   uint64_t operand_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   int alone() const { return copy_through(at(in), at(out), bytes); }
-  template <typename Way>
-  int run(Way way) const {
+  template <typename Form>
+  int run(Form form) const {
     const Rows job{static_cast<const char*>(in), static_cast<char*>(out), bytes};
-    if (operand_bytes(way.group) <= kInlineBytes) return way.template run<AlltoallInline>(job);
-    return way.template run<AlltoallLong>(way.group, job);
+    if (operand_bytes(form.group) <= kInlineBytes) return form.template run<AlltoallInline>(job);
+    return form.template run<AlltoallLong>(form.group, job);
   }
 };
 

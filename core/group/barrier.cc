@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-struct BarrierOfTwo : Machine {
+struct BarrierOfTwo : Resumable {
   explicit BarrierOfTwo(InlineRoom*) {}
 
   template <typename How>
@@ -28,7 +28,7 @@ struct BarrierOfTwo : Machine {
   }
 };
 
-struct BarrierAlongSteps : Machine {
+struct BarrierAlongSteps : Resumable {
   uint32_t number = 0, i = 0;
 
   explicit BarrierAlongSteps(InlineRoom*) {}
@@ -61,9 +61,9 @@ struct BarrierCall : AnyCall {
   static constexpr bool kIsBarrier = true;
   static int check(const smelt_group* group) { return group ? 0 : -EINVAL; }
   static int alone() { return 0; }
-  template <typename Way>
-  static int run(Way way) {
-    return way.group.plan.pair ? way.template run<BarrierOfTwo>() : way.template run<BarrierAlongSteps>();
+  template <typename Form>
+  static int run(Form form) {
+    return form.group.plan.pair ? form.template run<BarrierOfTwo>() : form.template run<BarrierAlongSteps>();
   }
 };
 

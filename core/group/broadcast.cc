@@ -34,7 +34,7 @@ bool goes_in_pieces(const Group& group, size_t bytes) {
 }
 
 // This serves a participant that expects an inline message.
-struct BroadcastInline : Machine {
+struct BroadcastInline : Resumable {
   char* const room;
   const Broadcasting job;
   const void* from = nullptr;
@@ -74,7 +74,7 @@ struct BroadcastInline : Machine {
   }
 };
 
-struct BroadcastShelf : Machine {
+struct BroadcastShelf : Resumable {
   const Broadcasting job;
   uint64_t k = 0, piece = 0;
   size_t offset = 0, length = 0;
@@ -115,7 +115,7 @@ struct BroadcastShelf : Machine {
 
 // This serves participants that expect pieces at once, and their root. Blocking calls only: a started broadcast takes
 // BroadcastAny.
-struct BroadcastPieces : Machine {
+struct BroadcastPieces : Resumable {
   const Broadcasting job;
   BroadcastShelf shelf;
 
@@ -150,7 +150,7 @@ struct BroadcastPieces : Machine {
 
 // Any broadcast: for the root of a long one, and for a participant that does not expect an inline one, or got something
 // else.
-struct BroadcastAny : Machine {
+struct BroadcastAny : Resumable {
   char* const room;
   const Broadcasting job;
   const bool counted;         // this episode has begun for us
@@ -232,7 +232,7 @@ struct BroadcastAny : Machine {
 };
 
 // A started one, which cannot say beforehand what it will have to be.
-struct BroadcastStarted : Machine {
+struct BroadcastStarted : Resumable {
   BroadcastInline expected;
   BroadcastAny any;
 
@@ -258,9 +258,9 @@ int broadcast_any(Group& group, const Broadcasting& job, bool counted) {
   return run_to_end<BroadcastAny>(group, job, counted);
 }
 
-[[gnu::noinline]] int broadcast_long(Running way, const Broadcasting& job) {
-  if (goes_in_pieces(way.group, job.bytes)) return way.run<BroadcastPieces>(job);
-  return broadcast_any(way.group, job, false);
+[[gnu::noinline]] int broadcast_long(Running form, const Broadcasting& job) {
+  if (goes_in_pieces(form.group, job.bytes)) return form.run<BroadcastPieces>(job);
+  return broadcast_any(form.group, job, false);
 }
 
 struct BroadcastCall : AnyCall {
@@ -271,13 +271,13 @@ struct BroadcastCall : AnyCall {
   int check(const smelt_group* group) const { return !group || !data || root >= group->n ? -EINVAL : 0; }
   bool is_nothing(const Group& group) const { return group.n == 1 || bytes == 0; }
   static int alone() { return 0; }
-  int run(Running way) const {
-    if (bytes > kInlineBytes) return broadcast_long(way, {*data, bytes, root});
-    return way.run<BroadcastInline>(*data, bytes, root);
+  int run(Running form) const {
+    if (bytes > kInlineBytes) return broadcast_long(form, {*data, bytes, root});
+    return form.run<BroadcastInline>(*data, bytes, root);
   }
-  int run(Starting way) const {
-    const Broadcasting job{way.in(*data), bytes, root};
-    return bytes > kInlineBytes ? way.run<BroadcastAny>(job, false) : way.run<BroadcastStarted>(job);
+  int run(Starting form) const {
+    const Broadcasting job{form.in(*data), bytes, root};
+    return bytes > kInlineBytes ? form.run<BroadcastAny>(job, false) : form.run<BroadcastStarted>(job);
   }
 };
 

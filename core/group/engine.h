@@ -1,18 +1,13 @@
-// The engine: collectives as machines that can stop wherever they would have to wait.
+// The engine: collectives as state machines that can stop wherever they would have to wait.
 //
 // A collective is a struct with all it must remember and one function,
 //
 //   template <typename How> bool step(How how);   // true: complete; false: not yet, call again
 //
-// written like a function that waits: its body is one switch over `at`, and SMELT_AWAIT(what) marks a place where it
-// may have to stop, and goes on when it is called again (the protothreads of Dunkels et al., SenSys 2006; Duff's device
-// underneath). `what` is an expression that is true when the machine may go on. It is evaluated again and again, and
-// must bear that. State that has to outlive such a place is a member: no variable may be begun before one and used
-// after it, unless step() begins it anew each time.
+// written like a function that waits, as base/await.h says. State that has to outlive a place where it may stop is a
+// member. `How` decides how to go on if something is not there yet, and is the only thing that waits:
 //
-// `How` decides how to go on if something is not there yet, and is the only thing that waits:
-//
-//   Waiting   polls, lets the host progress, and goes on: the blocking form, in which no machine is ever called again,
+//   Waiting   polls, lets the host progress, and goes on: the blocking form, in which no function is ever called again,
 //             so the compiler leaves nothing of the switch. It stops only for good, where the awaited message cannot
 //             come
 //   Testing   stops: the started form
@@ -24,9 +19,10 @@
 //   bool is_nothing(const Group& group) const;            nobody has anything to do, and nobody waits
 //   uint64_t operand_bytes(const Group& group) const;     where all must give the same, else 0
 //   int alone() const;                                    in a group of one: the operand is the result
-//   int run(Way way) const;                               picks the machine for the size: way.run<M>(...)
+//   int run(Form form) const;                             picks the method for the size: form.run<M>(...)
 //
-// A way is Running or Starting. Its in(), out() and by() are the caller's arguments, which Starting copies.
+// A form is Running (blocking) or Starting (started). Its in(), out() and by() are the caller's arguments, which
+// Starting copies.
 #pragma once
 
 #include <cerrno>
@@ -37,14 +33,14 @@
 namespace smelt {
 
 // One's own memory for an inline message. Operands lie there as group.h promises, which is why two of them do not
-// follow each other after 280 bytes. A machine is given as many as it wants (kRooms) and keeps no other memory whose
-// address it tells others: so the compiler may keep all the rest of it in registers.
+// follow each other after 280 bytes. A state machine is given as many as it wants (kRooms) and keeps no other memory
+// whose address it tells others: so the compiler may keep all the rest of it in registers.
 struct alignas(64) InlineRoom {
   char bytes[kInlineBytes];
 };
 
-// All that every machine has.
-struct Machine {
+// All that every state machine has.
+struct Resumable {
   static constexpr int kRooms = 1;
   int at = 0;  // where step() goes on
   int error = 0;
@@ -97,7 +93,7 @@ struct Testing {
   }
 };
 
-// The result of a machine that has stopped. A participant that saw operands of different lengths meet is told so.
+// The result of a state machine that has stopped. A participant that saw operands of different lengths meet is told so.
 inline int outcome(Group& group, bool done, int error) {
   if (done && !group.lengths_differ) [[likely]]
     return error;
@@ -111,13 +107,13 @@ inline void begin_call(Group& group, uint64_t operand_bytes, bool is_barrier) {
   ++group.calls, group.operand_bytes = operand_bytes;
 }
 
-// Runs a machine to its end: its error. The group comes in a register.
+// Runs a state machine to its end: its error. The group comes in a register.
 template <typename M, typename... Arguments>
 int run_to_end(Group& group, const Arguments&... arguments) {
   InlineRoom rooms[M::kRooms];
-  M machine(rooms, arguments...);
-  const bool done = machine.step(Waiting{group});  // inlined: nothing else calls it
-  return outcome(group, done, machine.error);
+  M call(rooms, arguments...);
+  const bool done = call.step(Waiting{group});  // inlined: nothing else calls it
+  return outcome(group, done, call.error);
 }
 
 // A blocking call, which is under way from here on.
@@ -138,7 +134,7 @@ struct Running {
   [[gnu::always_inline]] int run(const Arguments&... arguments) const {
     return run_to_end<M>(group, arguments...);
   }
-  // No machine serves the call, and it does not count.
+  // No method serves the call, and it does not count.
   int refuse(int error) {
     --group.calls;
     return error;

@@ -79,7 +79,7 @@ struct Notes {
 };
 static_assert(sizeof(uint64_t) + sizeof(Incoming) == exchange_bytes(1));
 
-struct ExchangeAny : Machine {
+struct ExchangeAny : Resumable {
   char* const room;
   const Lists job;
   StreamHeading mine{};
@@ -349,9 +349,9 @@ struct ExchangeCall : AnyCall {
     return !group || !is_list(*group, lists.out) || !is_list(*group, lists.in) ? -EINVAL : 0;
   }
   int alone() const { return keep_own(lists, 0) ? 0 : -EMSGSIZE; }
-  template <typename Way>
-  int run(Way way) const {
-    return way.template run<ExchangeAny>(lists);
+  template <typename Form>
+  int run(Form form) const {
+    return form.template run<ExchangeAny>(lists);
   }
 };
 

@@ -185,7 +185,7 @@ struct InlineOperands {
 
 // The inline reduction of this episode, with everybody's operands in the up slots; at most a block of participants.
 // `have`: we are the root, or all are, and have `result`.
-struct ReduceInline : Machine {
+struct ReduceInline : Resumable {
   static constexpr int kRooms = 2 + InlineOperands::kRooms;
   bool have = false;
   const void* own = nullptr;
@@ -224,7 +224,7 @@ struct ReduceInline : Machine {
 };
 
 // The same of more, in blocks.
-struct ReduceBlocks : Machine {
+struct ReduceBlocks : Resumable {
   static constexpr int kRooms = 3 + InlineOperands::kRooms;
   bool have = false;
   uint32_t block = 0;
@@ -275,7 +275,7 @@ struct ReduceBlocks : Machine {
 };
 
 // The same along the tree; every participant combines the operands that its children have put into their up slots.
-struct ReduceTreeInline : Machine {
+struct ReduceTreeInline : Resumable {
   bool have = false;
   uint32_t k = 0;
   const void* partial = nullptr;
@@ -311,7 +311,7 @@ struct ReduceTreeInline : Machine {
 
 // Reduces to participant 0 and broadcasts the result. Everybody hears of everybody through participant 0.
 template <typename Method>
-struct ReduceThenBroadcast : Machine {
+struct ReduceThenBroadcast : Resumable {
   static constexpr int kRooms = Method::kRooms;
   static constexpr bool have = true;
   const void* from = nullptr;
@@ -342,7 +342,7 @@ struct ReduceThenBroadcast : Machine {
 
 // A short reduction by one of these methods, to the root or to all.
 template <typename Method, bool kToAll>
-struct ReduceShort : Machine {
+struct ReduceShort : Resumable {
   static constexpr int kRooms = 1 + Method::kRooms;
   Reduction job;
   void* result = nullptr;
@@ -367,7 +367,7 @@ struct ReduceShort : Machine {
 };
 
 // Operands that do not fit inline, by the method that the limits say (reduce.cc).
-int reduce_long(Running way, const Reduction& job);
-int reduce_long(struct Starting way, const Reduction& job);
+int reduce_long(Running form, const Reduction& job);
+int reduce_long(struct Starting form, const Reduction& job);
 
 }  // namespace smelt

@@ -28,11 +28,11 @@ struct GatherCall : AnyCall {
   bool is_nothing(const Group&) const { return bytes == 0; }
   uint64_t operand_bytes(const Group&) const { return bytes; }
   int alone() const { return copy_through(*in, at(out), bytes); }
-  template <typename Way>
-  int run(Way way) const {
-    const Gathering job{way.in(*in), bytes, {static_cast<char*>(out), bytes}, root};
-    if (bytes <= kInlineBytes) return way.template run<CollectInline<Gathering>>(job);
-    return way.template run<GatherLong>(way.group, job);
+  template <typename Form>
+  int run(Form form) const {
+    const Gathering job{form.in(*in), bytes, {static_cast<char*>(out), bytes}, root};
+    if (bytes <= kInlineBytes) return form.template run<CollectInline<Gathering>>(job);
+    return form.template run<GatherLong>(form.group, job);
   }
 };
 

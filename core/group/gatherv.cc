@@ -43,7 +43,7 @@ struct Gathering : Rooted<VariousRow> {
   void begin_pieces(uint32_t) const {}  // the root has kept its own
 };
 
-struct GathervAny : Machine {
+struct GathervAny : Resumable {
   char* const room;
   CollectShelf<Gathering> shelf;
   bool reads = false;  // the root does; then each gatherv has one piece
@@ -155,10 +155,10 @@ struct GathervCall : AnyCall {
                : 0;
   }
   int alone() const { return copy_through(at(in), at(row().block(0)), bytes); }
-  template <typename Way>
-  int run(Way way) const {
+  template <typename Form>
+  int run(Form form) const {
     const smelt_data own = at(in);
-    return way.template run<GathervAny>(way.group, Gathering{{way.in(own), bytes, row(), root}});
+    return form.template run<GathervAny>(form.group, Gathering{{form.in(own), bytes, row(), root}});
   }
 };
 

@@ -1,8 +1,8 @@
 // A group as one participant sees it: the places in its memory, the operations under way, the way it waits.
 //
 // The collectives are one file each, named as their rows of smelt/collectives.def, written over the rings
-// (transport/ring.h) as machines that the engine runs (engine.h); how they are put to use is plan.h's; how a group
-// comes into being, create.cc's.
+// (transport/ring.h) as state machines that the engine runs (engine.h); how they are put to use is plan.h's; how a
+// group comes into being, create.cc's.
 #pragma once
 
 #include <smelt/group.h>

@@ -31,7 +31,7 @@ const ReduceRoute* tree_of(Group& group, const Reduction& job) {
 
 // The data go through the shelves.
 template <typename Method>
-struct Shelved : Machine {
+struct Shelved : Resumable {
   Reduction job;
   Method method;
 
@@ -43,7 +43,7 @@ struct Shelved : Machine {
 };
 
 // A long one that single copy does not serve.
-struct ReduceShelf : Machine {
+struct ReduceShelf : Resumable {
   Reduction job;
   ReduceSliced sliced;
   ReduceTree along_tree;
@@ -68,16 +68,16 @@ struct ReduceShelf : Machine {
   }
 };
 
-template <typename Way>
-int run_long(Way way, const Reduction& job) {
-  if (job.fold.element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
+template <typename Form>
+int run_long(Form form, const Reduction& job) {
+  if (job.fold.element_bytes > form.group.plan.limits.piece) return form.refuse(-ENOTSUP);
   // Nothing to agree on any more, nor when a started one begins.
-  if (way.group.shelves && !may_copy_once(way.group, ReduceWork::which(job), job.bytes()) &&
-      !is_tried(way.group, ReduceWork::which(job), job.bytes())) {
-    if (is_sliced(way.group, job)) return way.template run<Shelved<ReduceSliced>>(job);
-    if (!tree_of(way.group, job)) return way.template run<Shelved<ReduceFlat>>(job);
+  if (form.group.shelves && !may_copy_once(form.group, ReduceWork::which(job), job.bytes()) &&
+      !is_tried(form.group, ReduceWork::which(job), job.bytes())) {
+    if (is_sliced(form.group, job)) return form.template run<Shelved<ReduceSliced>>(job);
+    if (!tree_of(form.group, job)) return form.template run<Shelved<ReduceFlat>>(job);
   }
-  return way.template run<LongMessage<ReduceShelf, ReduceWork>>(way.group, job);
+  return form.template run<LongMessage<ReduceShelf, ReduceWork>>(form.group, job);
 }
 
 constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names
@@ -88,21 +88,21 @@ struct ReduceCall : FoldForAll {
   int check(const smelt_group* group) const {
     return !group || !in || !fold || root >= group->n || (group->me == root && !out) ? -EINVAL : 0;
   }
-  template <typename Way>
-  int run(Way way) const {
-    const smelt_data& result = way.out(way.group.me == root ? *out : kNowhere);
-    const Reduction job{way.in(*in), result, elements, way.by(*fold), root};
-    if (job.bytes() > kInlineBytes) return reduce_long(way, job);
-    if (tree_of(way.group, job)) return way.template run<ReduceShort<ReduceTreeInline, false>>(job);
-    if (way.group.n > kBlockSize) return way.template run<ReduceShort<ReduceBlocks, false>>(job);
-    return way.template run<ReduceShort<ReduceInline, false>>(job);
+  template <typename Form>
+  int run(Form form) const {
+    const smelt_data& result = form.out(form.group.me == root ? *out : kNowhere);
+    const Reduction job{form.in(*in), result, elements, form.by(*fold), root};
+    if (job.bytes() > kInlineBytes) return reduce_long(form, job);
+    if (tree_of(form.group, job)) return form.template run<ReduceShort<ReduceTreeInline, false>>(job);
+    if (form.group.n > kBlockSize) return form.template run<ReduceShort<ReduceBlocks, false>>(job);
+    return form.template run<ReduceShort<ReduceInline, false>>(job);
   }
 };
 
 }  // namespace
 
-int reduce_long(Running way, const Reduction& job) { return run_long(way, job); }
-int reduce_long(Starting way, const Reduction& job) { return run_long(way, job); }
+int reduce_long(Running form, const Reduction& job) { return run_long(form, job); }
+int reduce_long(Starting form, const Reduction& job) { return run_long(form, job); }
 
 void reduce_table(const Group& group, Table* table) {
   const TreeToRoot to_root(group);

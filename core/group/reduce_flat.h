@@ -9,7 +9,7 @@
 
 namespace smelt {
 
-struct ReduceFlat : Machine {
+struct ReduceFlat : Resumable {
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
   const void* own = nullptr;

@@ -52,7 +52,7 @@ struct Scattering {
   size_t longest() const { return bytes(); }
 };
 
-struct ReduceScatterInline : Machine {
+struct ReduceScatterInline : Resumable {
   static constexpr int kRooms = 3 + InlineOperands::kRooms;
   const Scattering job;
   const size_t count, offset;  // of our block; the offset in bytes
@@ -152,7 +152,7 @@ struct Cut {
   }
 };
 
-struct ReduceScatterShelf : Machine {
+struct ReduceScatterShelf : Resumable {
   const Scattering job;
   Cut cut;
   uint64_t first = 0;  // number of the first piece
@@ -249,13 +249,13 @@ struct ReduceScatterCall : AnyCall {
   bool is_nothing(const Group& group) const { return fold->element_bytes == 0 || blocks.before(group.n) == 0; }
   int alone() const { return std::memcpy(out, in, blocks.of(0) * fold->element_bytes), 0; }
   uint64_t operand_bytes(const Group& group) const { return blocks.before(group.n) * fold->element_bytes; }
-  template <typename Way>
-  int run(Way way) const {
-    const size_t elements = blocks.before(way.group.n);
-    const Scattering job{static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, way.by(*fold)};
-    if (job.bytes() <= kInlineBytes) return way.template run<ReduceScatterInline>(way.group, job);
-    if (fold->element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-    return way.template run<ReduceScatterLong>(way.group, job);
+  template <typename Form>
+  int run(Form form) const {
+    const size_t elements = blocks.before(form.group.n);
+    const Scattering job{static_cast<const char*>(in), static_cast<char*>(out), blocks, elements, form.by(*fold)};
+    if (job.bytes() <= kInlineBytes) return form.template run<ReduceScatterInline>(form.group, job);
+    if (fold->element_bytes > form.group.plan.limits.piece) return form.refuse(-ENOTSUP);
+    return form.template run<ReduceScatterLong>(form.group, job);
   }
 };
 

@@ -20,7 +20,7 @@
 
 namespace smelt {
 
-struct ReduceSliced : Machine {
+struct ReduceSliced : Resumable {
   uint64_t first = 0;  // number of the first piece
   uint64_t k = 0;
   uint32_t r = 0;

@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-struct ReduceTree : Machine {
+struct ReduceTree : Resumable {
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
   uint32_t c = 0;

@@ -1,4 +1,4 @@
-// The machines that gather(v), scatter(v) and allgather(v) share. A row is a block for each participant; each
+// The methods that gather(v), scatter(v) and allgather(v) share. A row is a block for each participant; each
 // participant has a block of its own besides, which in place lies in the row already.
 //
 //   Rooted           the root has the row: gather and gatherv take the blocks into it, scatter and scatterv hand them
@@ -140,7 +140,7 @@ struct ToAll {
 };
 
 template <typename Job>
-struct CollectInline : Machine {
+struct CollectInline : Resumable {
   char* const room;
   const Job job;
   const void* own = nullptr;
@@ -188,7 +188,7 @@ struct CollectInline : Machine {
 };
 
 template <typename Job>
-struct CollectShelf : Machine {
+struct CollectShelf : Resumable {
   Job job;
   uint64_t number = 0, piece = 0;
   size_t offset = 0;
@@ -242,7 +242,7 @@ struct CollectShelf : Machine {
 // announce it; has() is whether there is anything in it at all; take() copies the part of our block that is in a piece,
 // of the pieces from `begin` to before `end` that hold it. False: it is not as long as the root's.
 template <typename Cut>
-struct DistributeShelf : Machine {
+struct DistributeShelf : Resumable {
   Cut cut;
   uint64_t first = 0;  // piece of this call
   uint64_t number = 0;

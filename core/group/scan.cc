@@ -43,7 +43,7 @@ struct Scanning {
   smelt_collective collective() const { return takes_own() ? SMELT_COLLECTIVE_SCAN : SMELT_COLLECTIVE_EXSCAN; }
 };
 
-struct ScanInline : Machine {
+struct ScanInline : Resumable {
   static constexpr int kRooms = 4;
   const Scanning job;
   char *const packed, *const operand_room;
@@ -137,7 +137,7 @@ struct ScanWork : InOnePiece<SMELT_COLLECTIVE_SCAN> {
   }
 };
 
-struct ScanShelf : Machine {
+struct ScanShelf : Resumable {
   const Scanning job;
   const Pieces pieces;
   uint64_t k = 0, piece = 0;
@@ -204,12 +204,12 @@ struct ScanCall : FoldForAll {
   Prefix prefix;
 
   int alone() const { return prefix == Prefix::kInclusive ? FoldForAll::alone() : 0; }
-  template <typename Way>
-  int run(Way way) const {
-    const Scanning job{way.in(*in), way.out(*out), elements, way.by(*fold), prefix};
-    if (job.bytes() <= kInlineBytes) return way.template run<ScanInline>(job);
-    if (fold->element_bytes > way.group.plan.limits.piece) return way.refuse(-ENOTSUP);
-    return way.template run<LongMessage<ScanShelf, ScanWork>>(way.group, job);
+  template <typename Form>
+  int run(Form form) const {
+    const Scanning job{form.in(*in), form.out(*out), elements, form.by(*fold), prefix};
+    if (job.bytes() <= kInlineBytes) return form.template run<ScanInline>(job);
+    if (fold->element_bytes > form.group.plan.limits.piece) return form.refuse(-ENOTSUP);
+    return form.template run<LongMessage<ScanShelf, ScanWork>>(form.group, job);
   }
 };
 

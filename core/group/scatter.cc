@@ -19,7 +19,7 @@ using Scattering = Rooted<EqualRow>;
 
 Stream stream_of(const Group& group, const Scattering& job) { return {job.row.base, job.bytes, job.root, group.n}; }
 
-struct ScatterInline : Machine {
+struct ScatterInline : Resumable {
   char* const room;
   const Scattering job;
   const void* from = nullptr;
@@ -79,10 +79,10 @@ struct StreamCut {
 
 using ScatterLong = LongMessage<DistributeShelf<StreamCut>, CopyRooted<Towards::kOthers>>;
 
-template <typename Way>
-int scatter(Way way, const Scattering& job) {
-  if (stream_of(way.group, job).length() <= kInlineBytes) return way.template run<ScatterInline>(job);
-  return way.template run<ScatterLong>(way.group, job);
+template <typename Form>
+int scatter(Form form, const Scattering& job) {
+  if (stream_of(form.group, job).length() <= kInlineBytes) return form.template run<ScatterInline>(job);
+  return form.template run<ScatterLong>(form.group, job);
 }
 
 struct ScatterCall : AnyCall {
@@ -97,9 +97,9 @@ struct ScatterCall : AnyCall {
   bool is_nothing(const Group&) const { return bytes == 0; }
   uint64_t operand_bytes(const Group& group) const { return (group.n - 1) * bytes; }
   int alone() const { return copy_through(at(in), *out, bytes); }
-  template <typename Way>
-  int run(Way way) const {
-    return scatter(way, {way.out(*out), bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
+  template <typename Form>
+  int run(Form form) const {
+    return scatter(form, {form.out(*out), bytes, {static_cast<char*>(const_cast<void*>(in)), bytes}, root});
   }
 };
 

@@ -92,7 +92,7 @@ struct RoomsCut {
 };
 
 // The part of single copy: the root waits until all have read.
-struct ScattervRead : Machine {
+struct ScattervRead : Resumable {
   bool served = true;
 
   template <typename How, typename Side>
@@ -109,7 +109,7 @@ struct ScattervRead : Machine {
   }
 };
 
-struct ScattervAny : Machine {
+struct ScattervAny : Resumable {
   char* const room;
   RowHeading heading{};
   bool is_long = false;
@@ -243,9 +243,9 @@ struct ScattervCall : AnyCall {
     return !group || !out || root >= group->n || (group->me == root && !is_row(*group, in, blocks)) ? -EINVAL : 0;
   }
   int alone() const { return copy_through(at(row().block(0)), *out, blocks->bytes); }
-  template <typename Way>
-  int run(Way way) const {
-    return way.template run<ScattervAny>(way.group, Scattering{way.out(*out), bytes, row(), root});
+  template <typename Form>
+  int run(Form form) const {
+    return form.template run<ScattervAny>(form.group, Scattering{form.out(*out), bytes, row(), root});
   }
 };
 

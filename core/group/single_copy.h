@@ -62,7 +62,7 @@ inline void count_as_chosen(const Group& group, smelt_collective which, size_t b
 // A call of which it is not yet known which method is faster (trials.h). It ends when all have told when they began it
 // and when they were done, which all must: a participant that is not of one mind with us would wait for ever, so that
 // is compared, too.
-struct Trial : Machine {
+struct Trial : Resumable {
   MethodTrials::Row* row = nullptr;  // nullptr: nothing is tried of such messages
   bool trying = false;               // else it is known, and this call only counts
   CallTimes mine{};
@@ -99,7 +99,7 @@ struct Trial : Machine {
 
 // Every long message begins so: are there shelves, and does single copy serve? `done`: it did, or there is no memory
 // (error); else the shelves are to be taken, and then end().
-struct BeginLong : Machine {
+struct BeginLong : Resumable {
   bool done = false;
   Trial trial;
 
@@ -147,7 +147,7 @@ struct Notice {
 inline uint64_t address(const smelt_data& data) { return reinterpret_cast<uint64_t>(data.base); }
 
 // Everybody tells everybody, in the up slots of this episode. Afterwards all are known to have arrived.
-struct ExchangeNotices : Machine {
+struct ExchangeNotices : Resumable {
   uint32_t i = 0;
   uint32_t known = ~0u;  // the participant whose notice was told otherwise
   bool told = false;     // ours is in our slot already
@@ -194,7 +194,7 @@ inline void note(bool done, int* error) {
 // others, because nobody may go on before all have read and written what they had to. A Work says for which collective,
 // what is told and what is done. `served`: false means "take the shelves". error: the kernel has refused after all.
 template <typename Work>
-struct Single : Machine {
+struct Single : Resumable {
   using Job = typename Work::Job;
   bool served = false;
   ExchangeNotices notices;
@@ -243,7 +243,7 @@ struct InOnePiece {
 
 // A long message of which everybody knows that it is one: by single copy, or else through the shelves.
 template <typename Shelf, typename Work>
-struct LongMessage : Machine {
+struct LongMessage : Resumable {
   const typename Work::Job job;
   BeginLong begin;
   Shelf shelf;

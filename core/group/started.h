@@ -1,4 +1,4 @@
-// Started operations: as Running runs a machine (engine.h), Starting leaves it for later.
+// Started operations: as Running runs a state machine (engine.h), Starting leaves it for later.
 //
 // A group begins its collectives in the same order everywhere, so started ones form a queue, and only the first is ever
 // under way: episodes, pieces and flow control stay a matter of one collective at a time. A blocking call completes the
@@ -14,7 +14,7 @@ namespace smelt {
 
 inline constexpr int kMostRooms = 6;  // of a ReduceShort of ReduceBlocks
 
-// A started operation: copies of its caller's arguments, and its machine.
+// A started operation: copies of its caller's arguments, and its state machine.
 struct Pending {
   smelt_request* request;
   smelt_data in, out;
@@ -24,7 +24,7 @@ struct Pending {
   bool is_barrier;
   bool begun;
   InlineRoom rooms[kMostRooms];
-  alignas(64) char machine[1024];
+  alignas(64) char call[1024];
 };
 
 inline Pending& Group::place_of(uint64_t operation) { return pending[(operation - first_place) % kOutstanding]; }
@@ -34,7 +34,7 @@ void advance(Group& group);
 // Waits until this one is.
 void complete_request(Group& group, const smelt_request& request);
 
-// A started call: of what a machine is to be made when its turn has come.
+// A started call: of what a state machine is to be made when its turn has come.
 struct Starting {
   Group& group;
   Pending& place;
@@ -46,8 +46,8 @@ struct Starting {
   const smelt_fold& by(const smelt_fold& fold) const { return place.fold = fold; }
   template <typename M, typename... Arguments>
   int run(const Arguments&... arguments) {
-    static_assert(sizeof(M) <= sizeof place.machine && M::kRooms <= kMostRooms && alignof(M) <= 64);
-    new (place.machine) M(place.rooms, arguments...);
+    static_assert(sizeof(M) <= sizeof place.call && M::kRooms <= kMostRooms && alignof(M) <= 64);
+    new (place.call) M(place.rooms, arguments...);
     place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
     place.operand_bytes = operand_bytes;
     place.is_barrier = is_barrier;
@@ -59,9 +59,9 @@ struct Starting {
  private:
   template <typename M>
   static bool step_of(Group& group, Pending& self) {
-    M& machine = *std::launder(reinterpret_cast<M*>(self.machine));
-    if (!machine.step(Testing{group})) return false;
-    self.request->result = outcome(group, true, machine.error);
+    M& call = *std::launder(reinterpret_cast<M*>(self.call));
+    if (!call.step(Testing{group})) return false;
+    self.request->result = outcome(group, true, call.error);
     return true;
   }
 };
@@ -83,8 +83,8 @@ int started(smelt_group* group, smelt_request* request, const Call& call) {
   if (group->completed == group->started) group->first_place = group->started;
   Pending& place = group->place_of(group->started);
   place.request = request;
-  const Starting way{*group, place, call.operand_bytes(*group), Call::kIsBarrier};
-  if (const int error = call.run(way)) return complete(request, error);
+  const Starting form{*group, place, call.operand_bytes(*group), Call::kIsBarrier};
+  if (const int error = call.run(form)) return complete(request, error);
   request->group = group;
   ++group->started;
   advance(*group);

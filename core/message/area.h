@@ -35,7 +35,7 @@ struct alignas(kLineBytes) MemberLine {
   std::atomic<uint32_t> cpu;  // + 1: where it last waited in vain; 0: nowhere yet
 };
 
-enum class Kind : uint32_t {
+enum class HeaderKind : uint32_t {
   kShort,  // inline, without an answer: the data begin where `address` would be
   kInline,
   kEager,
@@ -50,7 +50,7 @@ enum class Kind : uint32_t {
 struct Header {
   uint64_t key;
   uint64_t length;
-  Kind kind;
+  HeaderKind kind;
   uint32_t which;    // packet; kGo: whether each piece is to say what it took
   uint64_t address;  // kLong: where the data are, or 0: not in one piece; kGo, kPiece: the receive; kKept: where we
                      // have them

@@ -18,9 +18,9 @@ bool Inflow::deliver(Request* receive, Message* message) {
   const Header& header = message->header;
   const uint64_t bytes = std::min(header.length, receive->capacity);
   describe(receive, message->header, message->sender);
-  if (header.kind == Kind::kInline) {
+  if (header.kind == HeaderKind::kInline) {
     place(receive, 0, message->bytes, bytes);
-  } else if (header.kind == Kind::kEager) {
+  } else if (header.kind == HeaderKind::kEager) {
     place(receive, 0, areas_.packet(message->sender, header.which), bytes);
     areas_.of(message->sender).returns.give_back(header.which);
     // relaxed: see take_in()
@@ -31,7 +31,7 @@ bool Inflow::deliver(Request* receive, Message* message) {
     store_->free_parcel(kept, header.length);
   }
   if (header.answer == 0) return false;
-  message->header.kind = Kind::kFinish;
+  message->header.kind = HeaderKind::kFinish;
   outbox_->reply(message);
   return true;
 }
@@ -58,7 +58,7 @@ bool Inflow::deliver_long(Request* receive, Message* message) {
                  !outbox_->sends_in_pieces());
   }
   add(single_copies_, 1, alone_);
-  header.kind = Kind::kFinish;
+  header.kind = HeaderKind::kFinish;
   outbox_->reply(message);
   return true;
 }

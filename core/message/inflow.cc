@@ -63,7 +63,7 @@ bool Inflow::keep(Message* message) {
   if (!own) return false;
   copy_piece(own, areas_.packet(message->sender, header.which), header.length);
   areas_.of(message->sender).returns.give_back(header.which);
-  header.kind = Kind::kKept;
+  header.kind = HeaderKind::kKept;
   header.address = reinterpret_cast<uintptr_t>(own);
   return true;
 }
@@ -95,9 +95,9 @@ void Inflow::left_unexpected() {
 // A message that has come, and the receive that it has met already, if so. A message to be read by single copy goes to
 // the list: reading takes long, and is each thread's own work, without the inbox's lock.
 Inflow::Taken Inflow::take_in(Message* message, MatchNode* met, Message** first, Message** last) {
-  const Kind kind = message->header.kind;
+  const HeaderKind kind = message->header.kind;
   // relaxed: a share, and no more. This must happen before anybody can find it: the finder gives the packet back.
-  if (kind == Kind::kEager) add(held_[message->sender], 1, alone_);
+  if (kind == HeaderKind::kEager) add(held_[message->sender], 1, alone_);
   if (!met) met = table_.arrive(&message->node);
   if (!met) {
     left_unexpected();
@@ -109,7 +109,7 @@ Inflow::Taken Inflow::take_in(Message* message, MatchNode* met, Message** first,
     receive->held = message;
     describe(receive, message->header, message->sender);
     finish(receive, alone_);
-  } else if (kind == Kind::kLong) {
+  } else if (kind == HeaderKind::kLong) {
     message->receive = receive;
     push_back(first, last, message);
     spare_ = nullptr;
@@ -140,7 +140,7 @@ bool Inflow::has_spare() { return spare_ || (spare_ = store_->new_message()); }
     name_spare(&header, from);
     if (is_in_body) {
       std::memcpy(spare_room_, bytes, header.length);
-      spare_->header.kind = Kind::kKept;
+      spare_->header.kind = HeaderKind::kKept;
       spare_->header.address = reinterpret_cast<uintptr_t>(spare_room_);
     } else {
       copy(spare_->bytes, bytes, header.length);
@@ -194,11 +194,11 @@ Inflow::Taken Inflow::take_word(const InboxCell& cell, uint16_t from) {
   Header header;
   std::memcpy(&header, cell.payload, sizeof header);
   reader_.pass();
-  if (header.kind == Kind::kFinish) {
+  if (header.kind == HeaderKind::kFinish) {
     auto* const send = reinterpret_cast<Request*>(header.answer);
     outbox_->finished(*send, false);
     finish(send, alone_);
-  } else if (header.kind == Kind::kGo) {
+  } else if (header.kind == HeaderKind::kGo) {
     outbox_->grant(header, from);
   } else {
     take_piece(header, from);
@@ -214,14 +214,14 @@ Inflow::Taken Inflow::take_word(const InboxCell& cell, uint16_t from) {
   Header header{};
   std::memcpy(static_cast<void*>(&header), cell.payload, kShortHeaderBytes);
   const char* bytes = cell.payload + kShortHeaderBytes;
-  if (header.kind != Kind::kShort) {
-    if (header.kind == Kind::kEager) return take_eager(cell, from, first, last);
-    if (header.kind == Kind::kLong) return take_long(cell, from, first, last);
-    if (header.kind != Kind::kInline) return take_word(cell, from);
+  if (header.kind != HeaderKind::kShort) {
+    if (header.kind == HeaderKind::kEager) return take_eager(cell, from, first, last);
+    if (header.kind == HeaderKind::kLong) return take_long(cell, from, first, last);
+    if (header.kind != HeaderKind::kInline) return take_word(cell, from);
     std::memcpy(&header, cell.payload, sizeof header);
     bytes = cell.payload + sizeof header;
   }
-  header.kind = Kind::kInline;
+  header.kind = HeaderKind::kInline;
   if (!has_spare()) return Taken::kNot;
   const bool is_in_body = header.length > kInCellBytes;
   if (is_in_body && !has_room(header.length)) return Taken::kNot;
@@ -293,7 +293,7 @@ bool Inflow::drain_all() {
 // As take_cell() does with the inbox's messages, and in one row with them. The carrier's thread never waits for the
 // inbox's lock: it may be a completion's, within it.
 bool Inflow::take_far(uint16_t sender, const Header& header, const void* data) {
-  const bool is_eager = header.kind == Kind::kInline;
+  const bool is_eager = header.kind == HeaderKind::kInline;
   uintptr_t rest;
   if (!try_lock(draining_, &rest)) return false;
   if (!has_spare()) {
@@ -317,7 +317,7 @@ bool Inflow::take_far(uint16_t sender, const Header& header, const void* data) {
       std::memcpy(message->bytes, data, header.length);
     } else if (void* kept = store_->new_parcel(header.length)) {
       std::memcpy(kept, data, header.length);
-      message->header.kind = Kind::kKept;
+      message->header.kind = HeaderKind::kKept;
       message->header.address = reinterpret_cast<uintptr_t>(kept);
     } else if (!met) {
       unlock(draining_, 0);

@@ -16,12 +16,12 @@ bool Liveness::open(Arena* arena, const Areas& areas) {
 
 void Liveness::ask() {
   // With a thousand threads asleep, and a hundred members, the kernel would have nothing else to do.
-  constexpr uint32_t kInTurn = 16;  // as much patience more for every so many members
+  constexpr uint32_t kInTurn = 16;  // as much more for every so many members
   const uint16_t near = areas_.shape.members;
-  const int64_t now = os::now_ns(), patience = kPatience * (1 + near / kInTurn);
+  const int64_t now = os::now_ns(), timeout = kTimeout * (1 + near / kInTurn);
   // relaxed, both: the time, and no more
   int64_t asked = asked_.load(std::memory_order_relaxed);
-  if (now - asked < patience || !asked_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) return;
+  if (now - asked < timeout || !asked_.compare_exchange_strong(asked, now, std::memory_order_relaxed)) return;
   for (uint16_t i = 0; i < near; ++i) {
     const MemberLine& other = areas_.line_of(i);
     if (is_gone(i) || !place::is_gone(other.process, other.started)) continue;

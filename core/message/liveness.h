@@ -19,7 +19,7 @@ class Carrier;
 
 class Liveness {
  public:
-  static constexpr int64_t kPatience = 10'000'000;  // ns, until a waiter asks whether somebody lives
+  static constexpr int64_t kTimeout = 10'000'000;  // ns, until a waiter asks whether somebody lives
 
   static uint64_t arena_bytes(const Shape& shape) { return shape.members; }
   bool open(Arena* arena, const Areas& areas);  // false: no memory

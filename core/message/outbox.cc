@@ -33,7 +33,7 @@ bool Outbox::open(Arena* arena, const Areas& areas, Store* store) {
 }
 
 void Outbox::close() {
-  constexpr int64_t kPatience = 1'000'000'000;  // ns
+  constexpr int64_t kTimeout = 1'000'000'000;  // ns
   const int64_t began = os::now_ns();
   for (uint16_t to = 0; to < areas_.shape.members; ++to) {
     Queue& queue = queues_[to];
@@ -41,7 +41,7 @@ void Outbox::close() {
     note(&queue);
   }
   // relaxed: nobody else uses it
-  while (queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kPatience)
+  while (queues_waiting_.load(std::memory_order_relaxed) != 0 && os::now_ns() - began < kTimeout)
     if (!launch()) os::yield_cpu();
 }
 
@@ -103,11 +103,15 @@ Outbox::Announced Outbox::announce(Request* request) {
   header->key = match_key(request->context, areas_.me, request->tag);
   header->length = request->length;
   const bool answered = request->synchronous || waits;
-  header->kind = waits ? Kind::kLong : is_eager ? Kind::kEager : answered ? Kind::kInline : Kind::kShort;
+  header->kind = waits      ? HeaderKind::kLong
+                 : is_eager ? HeaderKind::kEager
+                 : answered ? HeaderKind::kInline
+                            : HeaderKind::kShort;
   header->which = is_eager ? request->packet : 0;
   header->address = waits ? reinterpret_cast<uint64_t>(request->data) : 0;
   header->answer = answered ? self : 0;
-  char* const data = header->kind == Kind::kShort ? cell->payload + kShortHeaderBytes : cell->payload + sizeof *header;
+  char* const data =
+      header->kind == HeaderKind::kShort ? cell->payload + kShortHeaderBytes : cell->payload + sizeof *header;
   if (is_inline)
     fetch(request, 0, request->length <= kInCellBytes ? data : inbox.body_to_write(position, request->length),
           request->length);
@@ -158,8 +162,8 @@ bool Outbox::send_now(uint16_t to, uint16_t context, int32_t tag, const void* da
   }
   if (!is_inline) pool_.hand_to(packet, to);
   char* const in_cell = cell->payload + kShortHeaderBytes;
-  new (cell->payload)
-      Header{match_key(context, areas_.me, tag), bytes, is_inline ? Kind::kShort : Kind::kEager, packet, 0, 0};
+  new (cell->payload) Header{
+      match_key(context, areas_.me, tag), bytes, is_inline ? HeaderKind::kShort : HeaderKind::kEager, packet, 0, 0};
   if (is_inline && bytes > kInCellBytes)
     std::memcpy(queue.inbox.body_to_write(position, bytes), data, bytes);
   else if (is_inline && bytes != 0)

@@ -45,7 +45,7 @@ void Inflow::ask_for_pieces(Request* receive, Message* message, uint64_t bytes) 
   receive->wanted = bytes;
   receive->work = 0;
   Header& header = message->header;
-  header.kind = Kind::kGo;
+  header.kind = HeaderKind::kGo;
   header.which = receive->goes_both_ways;
   header.length = bytes;
   header.address = reinterpret_cast<uintptr_t>(receive);
@@ -97,7 +97,7 @@ bool Outbox::launch_pieces(Queue* queue, uint16_t to, Request** completed, Reque
     InboxCell* cell = inbox.claim(me, &position);
     if (!cell) break;
     pieces_.hand_to(send->packet, to);
-    const Header header{0, bytes, Kind::kPiece, send->packet, send->other, send->work};
+    const Header header{0, bytes, HeaderKind::kPiece, send->packet, send->other, send->work};
     std::memcpy(cell->payload, &header, sizeof header);
     inbox.publish(cell, position, me);
     send->packet = kNoPacket;

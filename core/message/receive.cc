@@ -50,7 +50,7 @@ bool Inflow::met(Request* receive, Message* message) {
   if (receive->holds) {
     receive->held = message;
     describe(receive, message->header, message->sender);
-  } else if (message->header.kind == Kind::kLong) {
+  } else if (message->header.kind == HeaderKind::kLong) {
     if (!deliver_long(receive, message)) return false;
   } else if (!deliver(receive, message)) {
     store_->free_message(message);
@@ -67,7 +67,7 @@ void Inflow::receive_held(Request* request, Request* holder, void* buffer, uint6
   request->node.key = message->header.key;
   request->node.mask = kExact;
   bool is_complete = true;
-  if (message->header.kind == Kind::kLong)
+  if (message->header.kind == HeaderKind::kLong)
     is_complete = deliver_long(request, message);
   else if (!deliver(request, message))
     store_->free_message(message);
@@ -103,7 +103,7 @@ void Inflow::forget(uint16_t context) {
     auto* message = reinterpret_cast<Message*>(node);
     add(asked_for_, 1, alone_);
     message->header.answer = 0;
-    if (message->header.kind != Kind::kLong) deliver(&nobody, message);
+    if (message->header.kind != HeaderKind::kLong) deliver(&nobody, message);
     store_->free_message(message);
   }
 }

@@ -142,7 +142,7 @@ void Endpoint::poll_while(const Lacking& lacking, Request* const* requests, uint
     if (idle >= polls) makes_room = should_make_room();
     const int64_t now = os::now_ns();
     if (asked == 0) asked = now;
-    if (now - asked <= Liveness::kPatience) continue;
+    if (now - asked <= Liveness::kTimeout) continue;
     asked = now;
     look_for_dead(requests, count);
   }

@@ -36,7 +36,7 @@
 //
 // Among the first messages kTrial go the usual way and kTrial the other one. Then, after kLonger times as many, kTrial
 // go the way not chosen again, and so on, until it is kTrial of every kPeriod. One way a trial begins where no pieces
-// are on their way: the sender would copy them meanwhile, and single copy would take longer. After kPatience messages
+// are on their way: the sender would copy them meanwhile, and single copy would take longer. After kAwaitQuiet messages
 // it begins all the same. The first half of kTrial in a row do not count: single copy finds in its cache what single
 // copy has brought there. A way that has not been tried for long remembers little of it.
 //
@@ -91,7 +91,7 @@ class WayTrials {
     const uint32_t since = number - row.tried.load(std::memory_order_relaxed);
     const Way chosen = traffic.both_ways ? best_both_ways(row, usual) : best(row, usual);
     const uint32_t due = std::clamp(row.tried.load(std::memory_order_relaxed) * kLonger, kTrial, kPeriod);
-    if (since < due || (!traffic.both_ways && !is_quiet && since < due + kPatience)) return chosen;
+    if (since < due || (!traffic.both_ways && !is_quiet && since < due + kAwaitQuiet)) return chosen;
     const Way other = chosen == Way::kPieces ? Way::kSingleCopy : Way::kPieces;
     Row::OfWay& of = row.way[static_cast<int>(other)];
     of.noted.store(std::min(of.noted.load(std::memory_order_relaxed), kTrial / 2), std::memory_order_relaxed);
@@ -129,7 +129,7 @@ class WayTrials {
     add_to_mean(&of.period, period, periods, traffic.both_ways ? kMostPeriod : kMost);
   }
 
-  static constexpr uint32_t kTrial = 8, kLonger = 7, kPeriod = 1024, kPatience = 256, kUnlike = 160;
+  static constexpr uint32_t kTrial = 8, kLonger = 7, kPeriod = 1024, kAwaitQuiet = 256, kUnlike = 160;
 
  private:
   struct Row {

@@ -180,7 +180,7 @@ bool Far::launch_send(FarPeer* peer, Request* send, Request* own, bool* own_done
 
 bool Far::launch_reply(FarPeer* peer, Message* message) {
   const Header& header = message->header;
-  Request* receive = header.kind == Kind::kGo ? message->receive : nullptr;
+  Request* receive = header.kind == HeaderKind::kGo ? message->receive : nullptr;
   if (receive && !slots_.has_free()) return false;
   FarOutgoing* out = new_outgoing(0);
   if (!out) return false;

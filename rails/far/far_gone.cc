@@ -30,7 +30,7 @@ void Far::fail(FarPeer* peer) {
   }
   while (reply) {
     Message* next = reply->behind;
-    Request* receive = reply->header.kind == Kind::kGo ? reply->receive : nullptr;
+    Request* receive = reply->header.kind == HeaderKind::kGo ? reply->receive : nullptr;
     free_message(reply);
     if (receive) end_it(receive);
     reply = next;
@@ -81,7 +81,7 @@ bool Far::forget_all(FarPeer* peer) {
   for (FarOutgoing* out = peer->first_outgoing; out; out = out->behind) out->send = nullptr;
   for (Message *reply = peer->first_reply, *next; reply; reply = next) {
     next = reply->behind;
-    if (reply->header.kind != Kind::kGo) continue;
+    if (reply->header.kind != HeaderKind::kGo) continue;
     remove_from(&peer->first_reply, &peer->last_reply, reply);
     free_message(reply);
   }

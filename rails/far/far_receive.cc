@@ -21,7 +21,7 @@ bool Far::receive(Request* request, Message* message) {
   Header& header = message->header;
   header.length = std::min(header.length, request->capacity);
   const bool is_complete = header.length == 0;
-  header.kind = is_complete ? Kind::kFinish : Kind::kGo;
+  header.kind = is_complete ? HeaderKind::kFinish : HeaderKind::kGo;
   request->moved = request->arrived = 0;
   request->wanted = header.length;
   message->receive = request;
@@ -78,7 +78,7 @@ Far::Taken Far::take_message(FarPeer* peer, const FarHeader& header) {
   const auto sender = static_cast<uint16_t>(host_.near + number_of(*peer));
   const Header as_near{match_key(header.context, sender, header.tag),
                        header.length,
-                       is_eager ? Kind::kInline : Kind::kLong,
+                       is_eager ? HeaderKind::kInline : HeaderKind::kLong,
                        0,
                        0,
                        is_eager ? 0 : header.send};

@@ -18,7 +18,7 @@ namespace {
 
 using message::Endpoint;
 using message::Header;
-using message::Kind;
+using message::HeaderKind;
 using message::Message;
 using message::Request;
 using message::Shape;
@@ -66,8 +66,8 @@ class CarrierTest : public testing::Test {
     for (uint16_t i = 0; i < kMembers; ++i) ends_.push_back(open_end(memory_.get(), Shape{kMembers}, i));
     EXPECT_EQ(ends_[0]->carry(kCarriage, &told_, 1), 0);
   }
-  Header header(int32_t tag, uint64_t length, Kind kind) const {
-    return {match_key(0, kMembers, tag), length, kind, 0, 0, kind == Kind::kLong ? 7u : 0u};
+  Header header(int32_t tag, uint64_t length, HeaderKind kind) const {
+    return {match_key(0, kMembers, tag), length, kind, 0, 0, kind == HeaderKind::kLong ? 7u : 0u};
   }
 
   Told told_;  // outlives the endpoints
@@ -97,7 +97,7 @@ TEST_F(CarrierTest, MessagesFromElsewhereComeInOneOrderWithTheOthers) {
       EXPECT_TRUE(ends_[1]->send_now(0, 0, 1, text, 6));
       EXPECT_TRUE(ends_[0]->progress());
     } else {
-      EXPECT_TRUE(told_.host.take_message(told_.host.endpoint, kMembers, header(1, 6, Kind::kInline), text));
+      EXPECT_TRUE(told_.host.take_message(told_.host.endpoint, kMembers, header(1, 6, HeaderKind::kInline), text));
     }
   }
   for (const char* text : {"far 1", "near", "far 2"}) {
@@ -111,7 +111,7 @@ TEST_F(CarrierTest, MessagesFromElsewhereComeInOneOrderWithTheOthers) {
 }
 
 TEST_F(CarrierTest, AnAnnouncedMessageIsItsWhenItHasMetItsReceive) {
-  EXPECT_TRUE(told_.host.take_message(told_.host.endpoint, kMembers, header(3, 100'000, Kind::kLong), nullptr));
+  EXPECT_TRUE(told_.host.take_message(told_.host.endpoint, kMembers, header(3, 100'000, HeaderKind::kLong), nullptr));
   EXPECT_TRUE(told_.met.empty());
   char in[8];
   Request receive;
