@@ -3,7 +3,7 @@
 // not at all ("unused", where the variables may be missing altogether). "refused": nothing is served, and the variable
 // of refused groups is not zero.
 //   counters used|unused|refused [--calls N]
-#include "check.h"
+#include "counting.h"
 
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
@@ -12,48 +12,17 @@
 #define INIT(name) MPI_##name##_init
 #endif
 
-enum { kFirst = 20, kMost = 256 };
+enum { kFirst = 20 };
 
 typedef struct variable {
-  char name[128];
   unsigned long long before, after;
 } variable;
 
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[kMost];
-static variable variables[kMost];
-static int found;
-
-static void list_variables(void) {
-  int total;
-  MPI_T_pvar_get_num(&total);
-  for (int i = 0; i < total && found < kMost; ++i) {
-    char name[128], help[512];
-    int name_bytes = sizeof name, help_bytes = sizeof help, verbosity, class, bind, read_only, continuous, atomic,
-        count;
-    MPI_Datatype type;
-    MPI_T_enum values;
-    if (MPI_T_pvar_get_info(i, name, &name_bytes, &verbosity, &class, &type, &values, help, &help_bytes, &bind,
-                            &read_only, &continuous, &atomic) != MPI_SUCCESS ||
-        strncmp(name, "coll_smelt_", 11) != 0)
-      continue;
-    CHECK(type == MPI_UNSIGNED_LONG_LONG && bind == MPI_T_BIND_NO_OBJECT);
-    CHECK(MPI_T_pvar_handle_alloc(session, i, NULL, &handles[found], &count) == MPI_SUCCESS && count == 1);
-    strcpy(variables[found].name, name);
-    if (world_rank == 0) printf("%s: %s\n", name, help);
-    ++found;
-  }
-}
-
-static unsigned long long value_of(int i) {
-  unsigned long long value = 0;
-  CHECK(MPI_T_pvar_read(session, handles[i], &value) == MPI_SUCCESS);
-  return value;
-}
+static variable variables[kMostCounters];
 
 static variable *named(const char *name) {
-  for (int i = 0; i < found; ++i)
-    if (strcmp(variables[i].name, name) == 0) return &variables[i];
+  for (int i = 0; i < counter_count; ++i)
+    if (strcmp(counter_names[i], name) == 0) return &variables[i];
   return NULL;
 }
 
@@ -284,24 +253,21 @@ static void judge(const char *form, const char *collective, unsigned long long w
 }
 
 int main(int argc, char **argv) {
-  int provided;
   start(&argc, &argv);
   const int used = has_argument(argc, argv, "used"), refused = has_argument(argc, argv, "refused");
   const int calls = (int)number_argument(argc, argv, "--calls", 100);
-  CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS);
-  CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-  list_variables();
+  begin_counting("coll_smelt_", "");
   MPI_Cart_create(MPI_COMM_WORLD, 1, &world_size, (int[]){1}, 0, &ring);
   call_neighbours(kFirst);
   call_all(kFirst);  // a new communicator's first calls may go elsewhere (SMELT_TUNE=patience)
   call_rows(kFirst);
   call_rooted(kFirst);
-  for (int i = 0; i < found; ++i) variables[i].before = value_of(i);
+  for (int i = 0; i < counter_count; ++i) variables[i].before = value_of(i);
   call_all(calls);
   call_rows(calls);
   call_rooted(calls);
   call_neighbours(calls);
-  for (int i = 0; i < found; ++i) variables[i].after = value_of(i);
+  for (int i = 0; i < counter_count; ++i) variables[i].after = value_of(i);
   static const char *const collectives[] = {
 #define SMELT_COLLECTIVE(NAME, name, mpi, ...) #mpi,
 #include <smelt/collectives.def>
@@ -313,9 +279,7 @@ int main(int argc, char **argv) {
   const variable *refusals = named("coll_smelt_groups_refused");
   if (refused && (refusals == NULL || refusals->after == 0)) fail("no refused group was counted");
   if (used && refusals != NULL && refusals->after != 0) fail("%llu groups were refused", refusals->after);
-  for (int i = 0; i < found; ++i) MPI_T_pvar_handle_free(session, &handles[i]);
   MPI_Comm_free(&ring);
-  MPI_T_pvar_session_free(&session);
-  MPI_T_finalize();
+  end_counting();
   return finish();
 }
