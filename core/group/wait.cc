@@ -47,8 +47,9 @@ void Group::wait_as(bool crowd) {
 }
 
 void Group::recount_cpus() {
+  if (!plan.by_bindings) return;
   const int64_t now = os::now_ns();
-  if (!plan.by_bindings || now < known_until) return;
+  if (now < known_until) return;
   const bool crowd = !has_cpus_now(*this);
   if (crowd == crowded) {
     known_until = recount.after(now, false);
