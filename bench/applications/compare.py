@@ -11,6 +11,8 @@ this machine, and what is not there is left out, with a line.
     bound   a thread or rank on each CPU, bound
     4, 8    so many threads or ranks, unbound
     hog     a thread or rank for each CPU, unbound, beside a busy process
+    quota:N in a control group whose quota is N CPUs, and nobody names a number of threads; stock is the better of that
+            and of one thread by hand. Needs root; programs that are told their number are left out
 
 The other side is the same command behind `smelt run --`. A pair is one run of each, directly one after the other, the
 second first every other time. The ratio is the median over the pairs of stock / Smelt, in brackets the least and the
@@ -30,6 +32,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+QUOTA = "quota:"
 SETTINGS = ("SMELT_", "OMP_", "GOMP_", "OMPI_MCA_", "KMP_")
 CASES = ("bound", "4", "8", "hog")
 
@@ -41,6 +44,8 @@ class Failed(Exception):
 def command_of(program, case, folders, cpus):
     """The words of the command and what the environment gets for it."""
     number = int(case) if case.isdigit() else cpus
+    if case.startswith(QUOTA):
+        return [word.format(here=HERE, **folders) for word in program["run"]], {}
     words = [word.format(n=number, here=HERE, **folders) for word in program["run"]]
     environment = {}
     if program["kind"] == "mpi":
@@ -83,6 +88,35 @@ def run(words, environment, program, limit, folder):
     return seconds, same
 
 
+class Group:
+    """A control group with a quota, of version 1 or 2; its words run a command in it. With no quota it is none."""
+
+    def __init__(self, cpus):
+        self.words, self.folder = [], None
+        if cpus is None:
+            return
+        old = os.path.isdir("/sys/fs/cgroup/cpu")
+        self.folder = f"/sys/fs/cgroup/{'cpu/' if old else ''}smelt-compare-{os.getpid()}"
+        if not old:
+            write("/sys/fs/cgroup/cgroup.subtree_control", "+cpu")
+        os.mkdir(self.folder)
+        quota = str(round(cpus * 100_000))
+        write(f"{self.folder}/{'cpu.cfs_quota_us' if old else 'cpu.max'}", quota if old else f"{quota} 100000")
+        self.words = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', self.folder]
+
+    def __enter__(self):
+        return self.words
+
+    def __exit__(self, *_):
+        if self.folder:
+            os.rmdir(self.folder)
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def hop(build, environment):
     said = subprocess.run([os.path.join(build, "epcc/syncbench"), "--ping-pong"], env=environment, check=False,
                           stdout=subprocess.PIPE, text=True).stdout
@@ -93,21 +127,28 @@ def hop(build, environment):
 def pairs_of(program, case, arguments, folders, plain, cpus):
     words, more = command_of(program, case, folders, cpus)
     environment = {**plain, **more}
+    quota = float(case[len(QUOTA):]) if case.startswith(QUOTA) else None
     sides = {"stock": words, "smelt": [os.path.join(arguments.build, "core/smelt"), "run", "--"] + words}
-    times, hops = {"stock": [], "smelt": []}, []
+    if quota is not None:
+        sides["one thread"] = ["env", "OMP_NUM_THREADS=1"] + words
+    times, hops = {side: [] for side in sides}, []
     hog = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if case == "hog" else None
     try:
         for turn in range(arguments.pairs):
             hops.append(hop(arguments.build, environment))
             results = {}
             for side in list(sides) if turn % 2 == 0 else reversed(list(sides)):
-                with tempfile.TemporaryDirectory() as folder:
+                with tempfile.TemporaryDirectory() as folder, Group(quota) as inside:
                     try:
-                        seconds, results[side] = run(sides[side], environment, program, arguments.limit, folder)
+                        seconds, results[side] = run(inside + sides[side], environment, program, arguments.limit, folder)
                     except Failed as failure:
+                        if quota is not None and side == "stock" and str(failure).startswith("not done"):
+                            seconds, results[side] = arguments.limit, None  # at least so long
+                            times[side].append(seconds)
+                            continue
                         raise Failed(f"{side}: {failure}") from None
                     times[side].append(seconds)
-            if results["stock"] != results["smelt"]:
+            if results["stock"] not in (None, results["smelt"]):
                 raise Failed(f"stock says {results['stock']}, Smelt {results['smelt']}")
     finally:
         if hog:
@@ -134,7 +175,8 @@ def main():
     cases = arguments.cases.split(",")
     only = arguments.only.split(",") if arguments.only else [program["name"] for program in programs]
     unknown = [name for name in only if name not in [program["name"] for program in programs]]
-    if unknown or not set(cases) <= set(CASES) or arguments.pairs < 1 or len(folders) < len(arguments.at):
+    known = all(case in CASES or re.fullmatch(QUOTA + r"\d+(\.\d+)?", case) for case in cases)
+    if unknown or not known or arguments.pairs < 1 or len(folders) < len(arguments.at):
         parser.error(f"no program is called {unknown[0]}" if unknown else
                      "see --help: --at NAME=FOLDER, --cases, --pairs")
 
@@ -153,11 +195,18 @@ def main():
             left_out.append(f"{program['name']}: no --at {missing[0]}=FOLDER")
             continue
         for case in cases:
+            if case.startswith(QUOTA) and ("n" in needed or program["kind"] == "mpi"):
+                left_out.append(f"{program['name']}, {case}: it is told its number")
+                continue
             try:
                 times, hops = pairs_of(program, case, arguments, folders, plain, cpus)
             except (Failed, OSError) as failure:
                 failures.append(f"{program['name']}, {case}: {failure}")
                 continue
+            if case.startswith(QUOTA):
+                print(f"{program['name']}, {case}: " + "; ".join(
+                    f"{side} {' '.join(f'{each:.3f}' for each in times[side])}" for side in times), file=sys.stderr)
+                times["stock"] = [min(both) for both in zip(times["stock"], times["one thread"])]
             ratios = [stock / smelt for stock, smelt in zip(times["stock"], times["smelt"])]
             rows.append({"program": program["name"], "case": case, "hop": hops, **times})
             print(f"| {program['name']} | {case} | {statistics.median(times['stock']):.3f} "

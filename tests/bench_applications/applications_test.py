@@ -51,6 +51,17 @@ class Compare(unittest.TestCase):
         self.assertEqual(status, 0, out)
         self.assertNotEqual(subprocess.run(["sh", "-c", hogs], check=False, stdout=subprocess.DEVNULL).returncode, 0)
 
+    def test_a_quota_is_in_force(self):
+        if os.geteuid() != 0 or not any(os.access(f"/sys/fs/cgroup/{each}", os.W_OK) for each in ("cpu", "cgroup.procs")):
+            self.skipTest("no control group can be made")
+        script = 'grep -q smelt-compare /proc/self/cgroup && echo "inside $OMP_NUM_THREADS."'
+        inside = [program("p", script, right="^inside 1?[.]$")]
+        status, out, rows = self.compare(inside, "--cases", "quota:0.5")
+        self.assertEqual((status, list(rows)), (0, [("p", "quota:0.5")]), out)
+        self.assertIn("one thread", out)
+        status, out, _ = self.compare(inside, "--cases", "4")
+        self.assertEqual(status, 1, out)
+
     def test_the_other_side_is_under_smelt_and_what_differs_is_told(self):
         script = 'case $LD_PRELOAD in *libsmelt_gomp*) echo "= ours";; *) echo "= stock";; esac'
         status, out, rows = self.compare([program("p", script, same="= (.*)")], "--cases", "4")
