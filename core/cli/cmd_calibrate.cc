@@ -40,7 +40,8 @@ struct CalibrateArguments {
   std::string output;
   double race_seconds = 1;
   double limit_seconds = 0;  // 0: by the estimate
-  bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false;
+  bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false,
+       verbose = false;
 };
 
 // A calibration's findings, for its report.
@@ -123,15 +124,20 @@ Document found_document(const Found& found, const WrittenProfile& written) {
   return out;
 }
 
-std::string found_text(const Document& document) {
-  const std::string unit = document["unit"];
+// What the thresholds and the choice of patterns come from, in words of our own: for who asks.
+std::string details_text(const Document& document) {
+  return table_text(classes_table(document["classes"], document["unit"])) + queues_text(document) +
+         methods_text(document["methods"]) + other_figures_text(document) +
+         table_text(winners_table(document["raced"]));
+}
+
+std::string found_text(const Document& document, bool verbose) {
   return fact("machine", shown(document, "machine")) +
          fact("measured", told(document, "{cpus} CPUs, {pairs_measured} ordered pairs, {seconds|1} s ({method})")) +
          fact("ping-pong", told(document, "{ping_pong|1} ns one way, spread {spread|%}")) +
-         table_text(hops_table(document["hops"], unit)) + table_text(classes_table(document["classes"], unit)) +
-         queues_text(document) + methods_text(document["methods"]) + other_figures_text(document) +
-         table_text(winners_table(document["raced"])) + fact("written", shown(document, "profile")) +
-         fact("", shown(document, "json"));
+         table_text(hops_table(document["hops"], document["unit"])) + (verbose ? details_text(document) : "") +
+         fact("written", shown(document, "profile")) + fact("", shown(document, "json")) +
+         (verbose ? "" : fact("all of it", "smelt info"));
 }
 
 void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
@@ -140,7 +146,8 @@ void report(const CalibrateArguments& arguments, const Found& found, const Writt
     for (const std::string& remark : found.remarks) warn(remark);
   show(found_document(found, written), arguments.json, [&](const Document& document) {
     // A profile that processes will not find by themselves deserves the word that makes them.
-    return found_text(document) + (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + written.packed));
+    return found_text(document, arguments.verbose) +
+           (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + written.packed));
   });
 }
 
@@ -340,6 +347,7 @@ void add_calibrate(CLI::App& app, Action& chosen) {
   for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
+  verb->add_flag("--verbose", arguments->verbose, "print all figures, as 'smelt info' does");
   verb->footer(
       "Best on an idle machine; takes about 1 ms per pair of CPUs, a moment for the methods of\n"
       "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet "

@@ -195,6 +195,16 @@ TEST(Calibrate, InfoShowsWhatTheProfileHas) {
   EXPECT_EQ(out["classes"][0]["marks"], (json{"unsteady", "wide"}));
 }
 
+// Our own words are for who asks.
+TEST(Calibrate, ItsPageIsForAStranger) {
+  const Environment here = cache("page");
+  const std::string page = run({{"calibrate", "--no-methods", "--race", "0.1"}, here}).out;
+  EXPECT_NE(page.find("all of it   smelt info\n"), std::string::npos) << page;
+  for (const char* word : {"shelf", "fan ", "raced", "tight", "skewed"}) EXPECT_EQ(page.find(word), std::string::npos);
+  const std::string all = run({{"calibrate", "--no-methods", "--race", "0.1", "--verbose"}, here}).out;
+  EXPECT_NE(all.find("\nwaiting     a poll"), std::string::npos) << all;
+}
+
 // Methods of two processes: slicing is worth it from above 1 KiB on, and with a barrier after each call always.
 json loose_and_strict() {
   constexpr uint64_t kSizes[] = {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
