@@ -14,7 +14,7 @@
 #include "bench/lab/verbs.h"
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_options.h"
+#include "cli/picture_request.h"
 #include "cli/progress_line.h"
 #include "generate/exact.h"
 #include "profile/text/error.h"

@@ -9,7 +9,6 @@
 #include "base/options.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
-#include "cli/hops.h"
 #include "cli/launch_environment.h"
 #include "cli/methods.h"
 #include "cli/other_figures.h"

@@ -1,24 +1,210 @@
 // smelt profile: carry profiles between machines that are alike, and see what changed.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/fingerprint.h"
+#include "cli/class_figures.h"
 #include "cli/command.h"
 #include "cli/picture.h"
-#include "cli/profile_diff.h"
-#include "cli/profile_verify.h"
 #include "cli/terminal.h"
+#include "discover/machine.h"
+#include "model/distance.h"
+#include "profile/text/diff.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
 #include "profile/text/read.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
+
+// smelt profile verify: nothing is measured, and hwloc is asked only where something differs: a prologue can afford it.
+struct VerifyArguments {
+  std::string file;     // the profile that the machine should have; "": whichever is found here
+  bool system = false;  // the one that all users share, whatever this user has of his own
+  bool steady = false;  // a profile that was measured beside other work, or was unsteady, does not hold
+  bool json = false, quiet = false;
+};
+
+// The system's profile of this machine. Throws UserError: there is none, or it was refused.
+ProfileImage system_profile(std::string* path) {
+  *path = shared_profile_path();
+  Profile profile;
+  Refusal why;
+  const int error = load_own_profile_file(path->c_str(), &profile, &why);
+  if (error == -ENOENT)
+    throw UserError(
+        fmt::format("{}: there is none of this machine, as it is now; run 'smelt calibrate --system'", *path));
+  if (error != 0) throw UserError(why.text);
+  ProfileImage image = image_from_profile(profile);
+  unload_profile(&profile);
+  return image;
+}
+
+// This machine's profile, or why it has none.
+std::optional<ProfileImage> own_profile(bool system, std::string* path, std::string* why_not) {
+  try {
+    ProfileImage image = system ? system_profile(path) : present_profile(path);
+    if (image.measured()) return image;
+    *why_not = fmt::format("{}: nothing was measured in it; run 'smelt calibrate'", *path);
+  } catch (const UserError& error) {
+    *why_not = error.what();
+  }
+  return std::nullopt;
+}
+
+// Which of what makes a fingerprint is another, as far as the profile tells.
+std::string difference_to_here(const ProfileImage& there) {
+  const ProfileImage here = guess_image(discover_machine());
+  std::vector<std::string> differs;
+  const auto compare = [&differs](const char* what, const std::string& a, const std::string& b) {
+    if (a != b)
+      differs.push_back(
+          fmt::format("{} is {} there, {} here", what, a.empty() ? "unknown" : a, b.empty() ? "unknown" : b));
+  };
+  compare("the CPU", one_line(there.header.machine), one_line(here.header.machine));
+  compare("the kernel", one_line(there.header.kernel), one_line(here.header.kernel));
+  compare("the microcode", one_line(there.header.microcode), one_line(here.header.microcode));
+  return differs.empty() ? "what differs is the hypervisor, which CPUs are online, or which share caches and nodes"
+                         : fmt::format("{}", fmt::join(differs, "; "));
+}
+
+// A fleet's machines are alike within what a calibration scatters by.
+void compare_costs(const ProfileImage& should, const ProfileImage& is, std::vector<std::string>* reasons) {
+  const ProfileChange change = compare_profiles(should, is);
+  if (!change.only_a.empty()) reasons->push_back(fmt::format("CPUs that are not here: {}", cpu_ranges(change.only_a)));
+  if (!change.only_b.empty()) reasons->push_back(fmt::format("CPUs that are only here: {}", cpu_ranges(change.only_b)));
+  for (const ClassChange& one : change.classes) {
+    const double ratio = one.change.ratio[0];  // of hops
+    if (ratio > 1 + kLargeChange || (ratio > 0 && ratio * (1 + kLargeChange) < 1))
+      reasons->push_back(fmt::format("{}: a hop takes {:.1f} {} here, {:.1f} there", distance_name(one.distance),
+                                     one.change.b, cost_unit_name(is.costs().unit), one.change.a));
+  }
+}
+
+int verify_profile(const VerifyArguments& arguments) {
+  std::string own_path, why_not;
+  const std::optional<ProfileImage> own = own_profile(arguments.system, &own_path, &why_not);
+  std::optional<ProfileImage> wanted;
+  std::vector<std::string> reasons;
+  if (!arguments.file.empty()) {
+    wanted = read_profile(arguments.file);
+    if (wanted->header.fingerprint != machine_fingerprint())
+      reasons.push_back(fmt::format("this is machine {:016x}, the profile is of {:016x}: {}", machine_fingerprint(),
+                                    wanted->header.fingerprint, difference_to_here(*wanted)));
+    if (own) compare_costs(*wanted, *own, &reasons);
+  } else if (!own) {
+    reasons.push_back(why_not);
+  }
+  const ProfileImage* const judged = own ? &*own : wanted ? &*wanted : nullptr;
+  const std::string conditions =
+      judged ? conditions_of(judged->header.conditions, judged->header.others) : std::string();
+  if (arguments.steady && !conditions.empty())
+    reasons.push_back(fmt::format("it was measured {}; run 'smelt calibrate' when the machine is quiet", conditions));
+
+  const ProfileImage* const shown = wanted ? &*wanted : own ? &*own : nullptr;
+  const std::string path = wanted ? arguments.file : own_path;
+  if (arguments.json) {
+    const Document out = {{"holds", reasons.empty()},
+                          {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
+                          {"profile", shown ? Document(path) : Document(nullptr)},
+                          {"compared", wanted && own},
+                          {"reasons", reasons}};
+    put(document_text(out));
+  } else if (!arguments.quiet) {
+    std::string page;
+    if (shown)
+      page += fact("profile", fmt::format("{}: {:%Y-%m-%dT%H:%M:%SZ}, {}", path,
+                                          fmt::gmtime(static_cast<std::time_t>(shown->header.created)),
+                                          one_line(shown->header.machine)));
+    for (const std::string& reason : reasons) page += fact("differs", one_line(reason));
+    if (reasons.empty()) page += fact("holds", fmt::format("for this machine, {:016x}", machine_fingerprint()));
+    if (!arguments.steady && !conditions.empty()) page += fact("beware", "it was measured " + conditions);
+    if (wanted && !own) page += fact("about", "its costs were not compared: " + one_line(why_not));
+    put_page(page);
+  }
+  return reasons.empty() ? 0 : kExitWarning;
+}
+
+// smelt profile diff: the changes from one profile to another.
+Document hops_row(const HopChange& change) {
+  Document row = {{"pairs", change.pairs}, {"a", change.a}, {"b", change.b}};
+  for (size_t m = 0; m < std::size(kMatrices); ++m)
+    row[kMatrixNames[m]] = change.ratio[m] > 0 ? Document(change.ratio[m]) : Document(nullptr);
+  return row;
+}
+
+Document profile_row(const ProfileImage& image, const std::string& file) {
+  return {{"file", file},
+          {"machine", image.header.machine},
+          {"fingerprint", fmt::format("{:016x}", image.header.fingerprint)},
+          {"created", image.header.created},
+          {"date", date_text(image.header.created)}};
+}
+
+Document change_document(const ProfileChange& change, const ProfileImage& a, const std::string& file_a,
+                         const ProfileImage& b, const std::string& file_b) {
+  Document out = {{"a", profile_row(a, file_a)},  {"b", profile_row(b, file_b)}, {"cpus", change.common},
+                  {"only_a", change.only_a},      {"only_b", change.only_b},     {"overall", hops_row(change.overall)},
+                  {"classes", Document::array()}, {"limit", kLargeChange},       {"beyond", change.beyond}};
+  for (const ClassChange& c : change.classes) {
+    Document row = {{"distance", distance_name(c.distance)}};
+    row.update(hops_row(c.change));
+    out["classes"].push_back(std::move(row));
+  }
+  out["farthest"] = change.farthest > 0
+                        ? Document{{"cpus", {change.farthest_from, change.farthest_to}}, {"hop", change.farthest}}
+                        : Document(nullptr);
+  out["winners"] = Document::array();
+  const auto pattern = [](const std::string& name) { return name.empty() ? Document(nullptr) : Document(name); };
+  for (const WinnerChange& w : change.winners)
+    out["winners"].push_back({{"operation", w.operation}, {"cpus", w.cpus}, {"a", pattern(w.a)}, {"b", pattern(w.b)}});
+  return out;
+}
+
+std::string change_text(const Document& document) {
+  std::string out;
+  out += fact("A", one_line(told(document, "{a.file}: {a.date}, {a.machine}")));
+  out += fact("B", one_line(told(document, "{b.file}: {b.date}, {b.machine}")));
+  if (document["a"]["fingerprint"] != document["b"]["fingerprint"])
+    out += fact("machines", told(document, "{a.fingerprint} and {b.fingerprint}: not alike"));
+  out += fact("CPUs", fmt::format("{} in both: {}", document["cpus"].size(), shown(document, "cpus", As::kCpus)));
+  if (!document["only_a"].empty()) out += fact("only in A", shown(document, "only_a", As::kCpus));
+  if (!document["only_b"].empty()) out += fact("only in B", shown(document, "only_b", As::kCpus));
+  const Document& overall = document["overall"];
+  if (overall["pairs"] > 0) {
+    Document rows = document["classes"];
+    Document all = {{"distance", "all"}};
+    all.update(overall);
+    rows.push_back(std::move(all));
+    Table table{"median, B/A by pair", columns("distance; pairs|0; hop A=a|1; hop B=b|1"), std::move(rows)};
+    constexpr const char* kTitles[] = {"hop", "send", "receive", "read"};
+    for (size_t m = 0; m < std::size(kMatrices); ++m)
+      table.columns.push_back({kTitles[m], kMatrixNames[m], As::kHundredths});
+    out += table_text(table);
+    const Document& farthest = document["farthest"];
+    out += fact("changed", told(document, "{beyond} of {overall.pairs} pairs by more than {limit|%}") +
+                               (farthest.is_null() ? ""
+                                                   : fmt::format("; most, CPU {} to {}: {}", farthest["cpus"][0].dump(),
+                                                                 farthest["cpus"][1].dump(),
+                                                                 shown(farthest, "hop", As::kHundredths))));
+  }
+  for (const Document& w : document["winners"]) {
+    const auto pattern = [&w](const char* letter) { return w[letter].is_null() ? "none" : shown(w, letter); };
+    out += fact("winner", fmt::format("{} on CPUs {}: {}, now {}", shown(w, "operation"), shown(w, "cpus", As::kCpus),
+                                      pattern("a"), pattern("b")));
+  }
+  return out;
+}
 
 namespace fs = std::filesystem;
 

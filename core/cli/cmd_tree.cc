@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_options.h"
+#include "cli/picture_request.h"
 #include "cli/pictures.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"

@@ -146,7 +146,9 @@ std::string openmp_text(const OpenMpStats& one) {
     // No region of libomp's is counted as forked or joined by us.
     const bool forks = one.runtime == "libgomp";
     std::vector<std::string> served;
-    if (forks) served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));
+    // "0 of 1" before thousands of barriers reads as nothing; what was left is told below.
+    if (forks && (one.hot > 0 || one.barriers == 0))
+      served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));
     served.push_back(forks ? count_of(one.barriers, "barrier")
                            : count_of(one.barriers, "barrier") +
                                  (one.barriers == 1 ? " or reduction" : " or reductions"));

@@ -38,7 +38,8 @@ struct OpenMpStats {
   std::string asked;               // OMP_NUM_THREADS
   bool guessed = false;            // there was no profile
 
-  bool served() const { return hot + barriers + loops + tasks > 0; }
+  // A region of one thread has nobody to meet.
+  bool served() const { return (threads > 1 && hot + barriers + loops > 0) || tasks > 0; }
 };
 
 struct CollectiveStats {

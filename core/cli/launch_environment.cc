@@ -264,9 +264,12 @@ std::string preload_obstacle(const std::string& program) {
   const unsigned char kind = elf_class(file);
   if (kind == ELFCLASSNONE) return "";  // a script: the program that it starts counts
   struct stat status {};
-  if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)))
+  // The loader minds only rights that the user who starts it does not have.
+  if (::stat(program.c_str(), &status) == 0 && (((status.st_mode & S_ISUID) && status.st_uid != ::getuid()) ||
+                                                ((status.st_mode & S_ISGID) && status.st_gid != ::getgid())))
     return "it runs with another user's rights";
-  if (::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0) return "it runs with file capabilities";
+  if (::getuid() != 0 && ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0)
+    return "it runs with file capabilities";
   const bool dynamic = kind == ELFCLASS64 ? Elf64(file).names_a_loader() : Elf32(file).names_a_loader();
   return dynamic ? "" : "it is statically linked";
 }

@@ -1,6 +1,5 @@
 // What stands in front of a started program and under Open MPI, by the C library alone (launch.cc): Smelt's files, what
-// the program's own file allows, and the changes to its environment, so that the loader and Open MPI find Smelt, or no
-// longer do.
+// the program's own file allows, and the changes to its environment.
 #pragma once
 
 #include <optional>

@@ -99,7 +99,8 @@ std::vector<EnvironmentChange> network_parameters(const LaunchChoice& choice) {
 }
 
 // --fit and --bind ask for these.
-std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const std::vector<std::string>& command) {
+std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const std::vector<std::string>& command,
+                                              std::string* set_by) {
   std::vector<EnvironmentChange> changes;
   uint32_t threads = 0;  // of each process; 0: not known
   // The settings are read only if this one is set: the program will warn of errors in them.
@@ -107,6 +108,7 @@ std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const 
     const Fit fit = fit_into(look_at_room(command), environment);
     warn("--fit: " + fit.why);
     changes = fit.changes;
+    if (!changes.empty()) *set_by = "--fit";
     threads = fit.threads;
   }
   if (choice.bind != "none") {
@@ -114,6 +116,7 @@ std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const 
       threads = static_cast<uint32_t>(std::strtoul(set, nullptr, 10));
     const Binding binding = bind_to(choice.bind, look_at_cores(), command, threads, environment);
     warn("--bind: " + binding.why);
+    if (!binding.changes.empty()) *set_by += set_by->empty() ? "--bind" : " and --bind";
     changes.insert(changes.end(), binding.changes.begin(), binding.changes.end());
   }
   return changes;
@@ -149,16 +152,20 @@ std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<
 
 LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string>& command) {
   const std::string program = command.empty() ? "" : find_program(command[0]);
+  LaunchPlan plan;
+  plan.command = command;
   LaunchParts parts;
   parts.component = component_to_use(choice);
   parts.shims = shims_to_use(choice, parts.component);
   parts.messages = messages_to_use(choice);
   parts.verbose = choice.verbose;
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
-  if (!choice.stock) parts.more = thread_changes(choice, command);
+  if (!choice.stock) parts.more = thread_changes(choice, command, &plan.set_by);
   for (EnvironmentChange& one : network_parameters(choice)) parts.more.push_back(std::move(one));
-  LaunchPlan plan{command, parts, run_environment(parts), {}};
+  plan.parts = parts;
+  plan.changes = run_environment(parts);
   if (!command.empty()) plan.job.launcher = mpi_launcher(command[0]);
+  plan.elsewhere = std::filesystem::path(program).filename() == "srun";
   if (!program.empty()) plan.job.obstacle = preload_obstacle(program);
   plan.job.component = !parts.component.empty();
   plan.job.messages = !parts.messages.empty();

@@ -17,6 +17,8 @@ struct LaunchChoice {
   std::string library;
   bool stock = false, verbose = false, networks = false, messages = false, fit = false;
   std::string bind = "none";  // "close", "spread"
+
+  bool with_options() const { return !library.empty() || networks || messages || fit || bind != "none"; }
 };
 
 // The options --library, --fit, --bind, --messages and --networks.
@@ -31,6 +33,8 @@ struct LaunchPlan {
   LaunchParts parts;                       // what stands in front of it
   std::vector<EnvironmentChange> changes;  // against the environment as it is
   JobKind job;
+  std::string set_by;      // "--fit and --bind", where these have changed something
+  bool elsewhere = false;  // a daemon starts the ranks, not the command itself (Slurm's srun)
 };
 
 // Throws UserError where there is no shim. Warns of what else is not there.

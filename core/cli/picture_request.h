@@ -1,6 +1,7 @@
 // From what the user asked for to a picture of a validated schedule: the CPUs, the pattern, the price.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,11 @@
 #include "cli/picture.h"
 #include "discover/machine_file.h"
 #include "schedule/choose.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace smelt {
 
@@ -38,5 +44,27 @@ Picture picture_costs(const MachineFile& machine, const PictureRequest& request)
 // Where it takes long, it says so (progress_line.h). `visitor`: shown what the search for "best" looks at.
 Picture make_picture(const MachineFile& machine, const PictureRequest& request,
                      const CandidateVisitor* visitor = nullptr);
+
+// The options that say what is planned, --machine, --op, --pattern, --cpus, --root, --cost-model, and how long a tree
+// is searched for, --exact, --moves, --seed, --budget. One set for all verbs that build a pattern.
+struct PictureArguments {
+  std::string machine = "this", op = "barrier", pattern = "best", cost_model = "overlap", cpus;
+  uint32_t root = 0;
+  uint32_t exact = kPatientEffort.most_exact, moves = kPatientEffort.moves;
+  uint64_t seed = kPatientEffort.seed;
+  double budget_ms = 0;
+  // Were they given?
+  CLI::Option *machine_option = nullptr, *op_option = nullptr, *cpus_option = nullptr, *root_option = nullptr;
+};
+
+// `arguments` must outlive the parsing.
+void add_picture_options(CLI::App& verb, PictureArguments& arguments);
+
+// Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins
+// now; searches end when `stop` is set. Throws UserError.
+MachineFile read_request(const PictureArguments& arguments, const std::atomic<bool>* stop, PictureRequest* request);
+
+// Does the terminal's locale take UTF-8? If it does not, pictures are ASCII.
+bool terminal_takes_utf8();
 
 }  // namespace smelt

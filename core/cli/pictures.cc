@@ -8,7 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/launch_environment.h"
-#include "cli/picture_options.h"
+#include "cli/picture_request.h"
 #include "cli/terminal.h"
 #include "profile/text/error.h"
 

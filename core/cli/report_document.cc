@@ -11,7 +11,6 @@
 #include "cli/command.h"
 #include "cli/comparison.h"
 #include "cli/doctor.h"
-#include "cli/hops.h"
 #include "cli/houses.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"

@@ -51,8 +51,10 @@ void wrap_line(std::string_view line, size_t width, std::string& out) {
     const std::string_view gap = line.substr(at, word - at), text = line.substr(word, end - word);
     const size_t columns = columns_of(text);
     if (!first_word && columns > 0 && used + gap.size() + columns > width) {
-      out += '\n' + std::string(column, ' ');
-      used = column;
+      // A path that is too long for the column need not stand in it.
+      const size_t indent = column + columns > width ? std::min<size_t>(column, 2) : column;
+      out += '\n' + std::string(indent, ' ');
+      used = indent;
     } else {
       out += gap;
       used += gap.size();

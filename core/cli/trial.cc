@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kConfidence = 0.95;
 constexpr double kNoticed = 0.03;              // a smaller difference is none, whatever the interval says
+constexpr size_t kCertain = 6;                 // pairs from which on an interval can be one of kConfidence
 constexpr double kNarrow = 0.05;               // an interval that lies as close to 1 as that says "no difference"
 constexpr double kSettled = 0.02;              // an interval as wide as that need not get narrower
 constexpr size_t kAgree = 3;                   // of fewer pairs nothing is said: two agree by chance every other time
@@ -41,9 +42,9 @@ std::string interval_text(const MedianInterval& interval) {
 std::vector<std::string> disturbances(const Circumstances& seen) {
   std::vector<std::string> found;
   if (seen.throttled > 0)
-    found.push_back(fmt::format(
-        "a CPU quota stopped the program {} times: raise the container's limit, or use fewer threads (--fit)",
-        seen.throttled));
+    found.push_back(
+        fmt::format("a CPU quota stopped the program {} times: raise the container's limit{}", seen.throttled,
+                    seen.set_by.find("--fit") == std::string::npos ? ", or use fewer threads (--fit)" : ""));
   if (seen.others_cpus >= kBusy)
     found.push_back(fmt::format("other processes kept {:.1f} of {} CPUs busy: try again when the machine is quiet",
                                 seen.others_cpus, seen.cpus));
@@ -120,23 +121,38 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
   std::vector<double> stock;
   for (const PairOfRuns& pair : pairs) stock.push_back(pair.stock.wall_s);
   const double stock_s = median(std::move(stock));
-  if (seen.told && !seen.served) {
+  const bool nothing_served = seen.told && !seen.served;
+  if (nothing_served && seen.set_by.empty()) {
     verdict.kind = VerdictKind::kNothingServed;
-    verdict.text = fmt::format("nothing to gain, nothing was served: {}; measured {}{}", seen.not_served,
-                               ratio_text(ratio), around);
+    verdict.text = "nothing to gain, nothing was served: " + seen.not_served;
+    if (!pairs.empty()) verdict.text += fmt::format("; measured {}{}", ratio_text(ratio), around);
     if (high < 1 - kNoticed || low > 1 + kNoticed) verdict.reasons = disturbances(seen);
     return verdict;
   }
+  const auto stopped = std::find_if(pairs.begin(), pairs.end(), [](const PairOfRuns& pair) { return pair.stopped; });
+  // Where runs were stopped, the ratio is known from below alone.
+  const std::string times = stopped == pairs.end() ? fmt::format("{} times as fast{}", ratio_text(ratio), around)
+                                                   : fmt::format("more than {:.0f} times as fast", std::floor(low));
+  const bool faster = low > 1 && ratio >= 1 + kNoticed, slower = high < 1 && ratio <= 1 - kNoticed;
   if (pairs.size() < kAgree) {
     verdict.kind = VerdictKind::kUnsettled;
     verdict.reasons = disturbances(seen);
     verdict.text = fmt::format("not settled: {}{}, of {}; try --pairs 20", ratio_text(ratio), around,
                                pairs.size() == 1 ? "one pair" : "two pairs");
-  } else if (low > 1 && ratio >= 1 + kNoticed) {
+  } else if ((faster || slower) && found.interval.confidence < kConfidence) {
+    verdict.kind = VerdictKind::kUnsettled;
+    verdict.reasons = disturbances(seen);
+    verdict.text = fmt::format("not certain: {}, but only {:.0f} % certain of {} pairs; try --pairs {}", times,
+                               std::floor(found.interval.confidence * 100), pairs.size(), kCertain);
+  } else if (faster) {
     verdict.kind = VerdictKind::kFaster;
     verdict.reasons = disturbances(seen);  // the reasons are those of that moment
-    verdict.text = fmt::format("keep it: {} times as fast{}", ratio_text(ratio), around);
-  } else if (high < 1 && ratio <= 1 - kNoticed) {
+    verdict.text = "keep it: " + times;
+    if (stopped != pairs.end())
+      verdict.text += fmt::format("; without Smelt it was stopped after {:.3g} s", stopped->stock.wall_s);
+    if (nothing_served) verdict.text += fmt::format(", by {} alone: nothing was served", seen.set_by);
+    if (seen.others_cpus >= kBusy || seen.stolen >= kStolen) verdict.text += ", beside other work";
+  } else if (slower) {
     verdict.kind = VerdictKind::kSlower;
     verdict.reasons = reasons_for_slower(seen, stock_s);
     // A guessed profile may be the reason, and is seen in many runs where it is not.
@@ -157,11 +173,10 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
                     verdict.reasons.empty() ? fmt::format("try --pairs {}", std::max<size_t>(4 * pairs.size(), 20))
                                             : verdict.reasons[0]);
   }
-  if (seen.launcher_s > kShortRun * stock_s)
+  if (seen.start_s > kShortRun * stock_s)
     verdict.reasons.push_back(fmt::format(
-        "a start by 'smelt run' adds about {:.0f} ms, which is not counted: for many short runs, eval \"$(smelt env)\" "
-        "once",
-        seen.launcher_s * 1000));
+        "a start by 'smelt run' takes {:.2g} ms, which are counted: for many short runs, eval \"$(smelt env)\" once",
+        seen.start_s * 1000));
   return verdict;
 }
 

@@ -15,12 +15,14 @@ namespace smelt {
 
 struct RunTimes {
   double wall_s = 0, user_s = 0, system_s = 0;  // of the program and of all that it waited for
+  double elsewhere_s = 0;                       // of `user_s`: of ranks that a daemon started
   double cpu_s() const { return user_s + system_s; }
 };
 
 struct PairOfRuns {
   RunTimes stock, smelt;
   bool stock_first = true;
+  bool stopped = false;  // stock had not ended: its time is less than it takes
   double ratio() const { return smelt.wall_s > 0 ? stock.wall_s / smelt.wall_s : 0; }
 };
 
@@ -47,12 +49,13 @@ struct Circumstances {
   bool told = false;       // all of the program's processes have said what was served
   bool served = false;     // anything
   std::string not_served;  // why not, as served_line() says it
+  std::string set_by;      // "--fit", where it has changed the number of threads
   bool guessed = false;    // without a profile
   bool messages = false;   // --messages
   double others_cpus = 0;  // CPUs that other processes kept busy, on average
   double stolen = 0;       // share of the CPUs' time that a hypervisor took away
   int64_t throttled = 0;   // periods in which a quota stopped the program
-  double launcher_s = 0;   // CPU time that smelt itself takes to start, before the program
+  double start_s = 0;      // of each run with Smelt: what a start by smelt run takes
 };
 
 enum class VerdictKind { kFaster, kSame, kSlower, kUnsettled, kNothingServed };

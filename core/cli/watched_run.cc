@@ -1,15 +1,22 @@
 #include "cli/watched_run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <sstream>
 
 #include "base/fingerprint.h"
 #include "base/os/os.h"
@@ -18,6 +25,66 @@
 
 namespace smelt {
 namespace {
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The figures of /proc/PID/stat that are used here. False: the process is gone.
+struct ProcessSeen {
+  pid_t session = 0;
+  double seconds = 0;
+  bool ours = false;
+
+  bool read(const std::string& folder) {
+    const std::string stat = text_of_file(folder + "/stat");
+    const size_t name = stat.rfind(") ");  // "11 (a name) R ..."
+    if (name == std::string::npos) return false;
+    std::istringstream fields(stat.substr(name + 2));
+    std::string field;
+    double ticks = 0;
+    for (int i = 3; i <= 15 && fields >> field; ++i) {
+      if (i == 6) session = std::stoi(field);
+      if (i >= 14) ticks += std::stod(field);  // user, system
+    }
+    seconds = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return true;
+  }
+};
+
+// The CPU time of ranks that a daemon starts for srun, and no wait tells; a variable that srun hands on marks them.
+class RanksElsewhere {
+ public:
+  EnvironmentChange mark() const { return {kName, value_}; }  // for the launcher's environment
+
+  // What a rank uses after its last look is lost. `session`: the launcher's, whose processes are waited for.
+  void look(pid_t session) {
+    const std::string marked = fmt::format("{}={}", kName, value_);
+    std::error_code gone;
+    for (std::filesystem::directory_iterator entry("/proc", gone), end; !gone && entry != end; entry.increment(gone)) {
+      const std::string number = entry->path().filename().string(), folder = entry->path().string();
+      ProcessSeen now;
+      if (number[0] < '0' || number[0] > '9' || !now.read(folder) || now.session == session) continue;
+      const auto [seen, is_new] = seen_.try_emplace(number);
+      // A process that has not become its program yet has its parent's environment: it is looked at again.
+      if (is_new || (!seen->second.ours && now.seconds == 0))
+        seen->second.ours = text_of_file(folder + "/environ").find(marked) != std::string::npos;
+      if (seen->second.ours) seen->second.seconds = std::max(seen->second.seconds, now.seconds);
+    }
+  }
+
+  double seconds() const {
+    double sum = 0;
+    for (const auto& [process, seen] : seen_) sum += seen.seconds;
+    return sum;
+  }
+
+ private:
+  static constexpr const char* kName = "_SMELT_TRIAL";
+  const std::string value_ = fmt::format("{}.{}", ::getpid(), os::now_ns());
+  std::map<std::string, ProcessSeen> seen_;  // by number
+};
 
 constexpr size_t kBeginning = 256 * 1024;  // of an output, to show where it differs
 constexpr size_t kErrorTail = 4096;
@@ -96,9 +163,19 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-std::string last_line_of(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return one_line(text.substr(text.rfind('\n') + 1));
+bool has_letters(const std::string& line) {
+  return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalpha(c) || c >= 0x80; });
+}
+
+// The last line, unless it is the rule that ends a message in a frame: then that message's first line.
+std::string telling_line_of(const std::string& text) {
+  std::string first, last;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (first.empty() && has_letters(line)) first = line;
+    if (!line.empty()) last = line;
+  }
+  return one_line(has_letters(last) ? last : first);
 }
 
 std::string line_at(const std::string& text, size_t begin) {
@@ -132,8 +209,10 @@ std::string WatchedRun::end_text() const {
   return fmt::format("ended by signal {} ({})", code - 128, ::strsignal(code - 128));
 }
 
-WatchedRun watch_run(const ChildPlan& planned, const std::atomic<bool>& asked) {
+WatchedRun watch_run(const ChildPlan& planned, const WatchOptions& watch) {
   WatchedRun run;
+  const std::optional<StatsFile> told = watch.told ? std::optional<StatsFile>(std::in_place) : std::nullopt;
+  std::optional<RanksElsewhere> elsewhere;
   const HeldSignals held;
   Pipe out, err;
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -141,6 +220,9 @@ WatchedRun watch_run(const ChildPlan& planned, const std::atomic<bool>& asked) {
   plan.apart = true;
   plan.signals = held.usual();
   plan.in = nothing, plan.out = out.write, plan.err = err.write;
+  run.untold = told && told->path().empty();
+  if (told && !run.untold) plan.changes.push_back({"SMELT_STATS", told->path()});
+  if (watch.elsewhere) plan.changes.push_back(elsewhere.emplace().mark());
   const Child child = start_child(plan);
   ::close(nothing);
   Pipe::end(out.write);
@@ -157,24 +239,33 @@ WatchedRun watch_run(const ChildPlan& planned, const std::atomic<bool>& asked) {
   int64_t next_signal_ns = 0;
   rusage used{};
   while (::wait4(child.pid, &status, WNOHANG, &used) == 0) {
-    if (asked && os::now_ns() >= next_signal_ns) {
-      run.interrupted = true;
+    if (elsewhere) elsewhere->look(child.pid);
+    const int64_t now_ns = os::now_ns();
+    if (watch.asked) run.interrupted = true;
+    if (watch.limit_s > 0 && now_ns - child.begun_ns > static_cast<int64_t>(watch.limit_s * 1e9)) run.stopped = true;
+    if ((run.interrupted || run.stopped) && now_ns >= next_signal_ns) {
       ::kill(-child.pid, signal);
       signal = SIGKILL;
-      next_signal_ns = os::now_ns() + kGraceNs;
+      next_signal_ns = now_ns + kGraceNs;
     }
     pollfd ready[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};  // a closed one, -1, is passed over
-    const timespec moment{0, 100'000'000};
-    ::ppoll(ready, 2, asked ? &moment : nullptr, held.usual());
+    const timespec moment{0, watch.elsewhere ? 20'000'000 : 100'000'000};
+    const bool returns = watch.elsewhere || watch.asked || watch.limit_s > 0;
+    ::ppoll(ready, 2, returns ? &moment : nullptr, held.usual());
     read_all();
   }
   run.times.wall_s = static_cast<double>(os::now_ns() - child.begun_ns) * 1e-9;
   read_all();  // not what a process that was left behind will still write
   run.times.user_s = seconds_of(used.ru_utime);
   run.times.system_s = seconds_of(used.ru_stime);
+  if (elsewhere) {
+    run.times.elsewhere_s = elsewhere->seconds();
+    run.times.user_s += run.times.elsewhere_s;
+  }
   run.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  run.interrupted |= asked.load();
-  run.last_error_line = last_line_of(std::move(errors));
+  run.interrupted |= watch.asked.load();
+  run.last_error_line = telling_line_of(errors);
+  if (told) run.stats = parse_job_stats(told->content());
   return run;
 }
 

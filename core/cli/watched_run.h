@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/child.h"
+#include "cli/job_stats.h"
 #include "cli/trial.h"
 
 namespace smelt {
@@ -27,15 +28,24 @@ struct WatchedRun {
   int code = 0;   // exit status; 128 + signal where one ended it
   int error = 0;  // errno of why it did not start
   bool interrupted = false;
+  bool stopped = false;  // it had not ended after WatchOptions::limit_s
   WrittenOutput output;
-  std::string last_error_line;
+  std::string last_error_line;  // or the first, where the last is a rule below a message
+  JobStats stats;               // with WatchOptions::told
+  bool untold = false;          // there was no file that its processes could write to
 
   bool ended_well() const { return code == 0 && error == 0 && !interrupted; }
   std::string end_text() const;  // "exit status 3", "ended by signal 11 (Segmentation fault)"
 };
 
-// Its standard input is empty, its standard error is not compared. When `asked` turns true, by a signal, the program
-// is ended. Throws UserError where no process can be made.
-WatchedRun watch_run(const ChildPlan& plan, const std::atomic<bool>& asked);
+struct WatchOptions {
+  const std::atomic<bool>& asked;  // when it turns true, by a signal, the program is ended
+  double limit_s = 0;              // after so long, too; 0: none
+  bool told = false;               // its processes are asked what was served
+  bool elsewhere = false;          // a daemon starts its ranks, whose time is looked for (srun)
+};
+
+// Its standard input is empty, its standard error is not compared. Throws UserError where no process can be made.
+WatchedRun watch_run(const ChildPlan& plan, const WatchOptions& watch);
 
 }  // namespace smelt

@@ -63,16 +63,16 @@ int64_t throttled_periods(const SystemFiles& files) {
 Finding quota_finding(const System& system, const SystemFiles& files, int64_t before, int64_t after) {
   const std::string what = "CPU quota";
   const std::string why = "threads are stopped in the middle of a barrier when the period's time is used up";
-  const uint32_t quota =
-      os::cgroup_cpu_quota(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
+  const double quota =
+      1e-3 * os::cgroup_cpu_thousandths(files.path("/sys/fs/cgroup").c_str(), files.path("/proc/self/cgroup").c_str());
   const auto cpus = static_cast<uint32_t>(system.allowed.size());
-  const std::string limit = quota ? fmt::format("{} CPUs' time for the {} CPUs allowed", quota, cpus) : "none";
+  const std::string limit = quota > 0 ? fmt::format("pays for {:.3g} of the {} CPUs allowed", quota, cpus) : "none";
   const std::string advice =
       "raise the container's CPU limit, or use no more threads than it pays for: smelt run --fit";
   if (after > before)
     return {Severity::kWarning, what, fmt::format("{}; stopped {} times while watched", limit, after - before), why,
             advice};
-  if (quota && quota < cpus) return {Severity::kWarning, what, limit, why, advice};
+  if (quota > 0 && quota < cpus) return {Severity::kWarning, what, limit, why, advice};
   if (after > 0)
     return {Severity::kNote, what, fmt::format("{}; stopped {} times since the group began, not now", limit, after),
             why, advice};

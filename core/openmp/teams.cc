@@ -213,7 +213,11 @@ bool build_barrier(RegionRecord& region, Team& team) {
   if (!request.ok) return false;
   TeamPlan plan;
   if (plan_team(request, request.arena, &plan) != 0) {
-    log_line("SMELT_TUNE=pattern=%s cannot serve a barrier of %u threads; best is used", request.pattern, team.size);
+    Pattern named;
+    if (find_pattern(request.pattern, &named) == -ENOENT)
+      log_line("SMELT_TUNE=pattern=%s is no pattern (smelt tree --list has them); best is used", request.pattern);
+    else
+      log_line("SMELT_TUNE=pattern=%s cannot serve a barrier of %u threads; best is used", request.pattern, team.size);
     request.pattern = "best";
     if (plan_team(request, request.arena, &plan) != 0) return false;
   }

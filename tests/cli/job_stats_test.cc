@@ -78,10 +78,13 @@ TEST(JobStats, WhyNothingWasServed) {
   EXPECT_EQ(line_of(libgomp(7, "\"unused\":true")), "loaded; no process called libgomp or libomp");
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"threads\":1,\"regions\":5,\"asked\":\"1\"")),
             "OpenMP (libgomp): loaded; no region of two or more threads: OMP_NUM_THREADS=1");
-  // Regions of one thread are served, too.
+  // Regions of one thread gain nothing.
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"threads\":1,\"regions\":5,\"hot\":5,\"asked\":\"1\"")),
-            "OpenMP (libgomp, 1 thread): 5 of 5 parallel regions and 0 barriers served; no region of two or more "
-            "threads: OMP_NUM_THREADS=1");
+            "OpenMP (libgomp): loaded; no region of two or more threads: OMP_NUM_THREADS=1");
+  // A long region with many barriers.
+  EXPECT_EQ(
+      line_of(libgomp(7, "\"end\":true,\"threads\":2,\"regions\":1,\"hot\":0,\"barriers\":10000")),
+      "OpenMP (libgomp, 2 threads): 10000 barriers served; 1 region left to libgomp: the first of a size, or nested");
   EXPECT_EQ(line_of(libgomp(7, "\"end\":true,\"refused\":\"OMP_CANCELLATION is on\"")),
             "OpenMP (libgomp): loaded, takes nothing: OMP_CANCELLATION is on");
   const std::string cold =

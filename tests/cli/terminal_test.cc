@@ -30,7 +30,7 @@ TEST(Wrapped, LeavesAloneWhatFits) {
 
 TEST(Wrapped, WordsStayWhole) {
   EXPECT_EQ(wrapped("written     /a/very/long/path/that/is/a/word.profile\n", 30),
-            "written\n            /a/very/long/path/that/is/a/word.profile\n");
+            "written\n  /a/very/long/path/that/is/a/word.profile\n");
   EXPECT_EQ(wrapped("/a/very/long/path/that/is/a/word.profile again\n", 30),
             "/a/very/long/path/that/is/a/word.profile\nagain\n");
 }

@@ -129,7 +129,55 @@ TEST(Verdict, RunsThatScatterSettleNothing) {
         << verdict.text;
   }
   EXPECT_EQ(verdict_of(pairs_of(1.0, 3, 0.1), seen).kind, VerdictKind::kUnsettled);
-  EXPECT_EQ(verdict_of(pairs_of(2.0, 3, 0.1), seen).kind, VerdictKind::kFaster);
+}
+
+// However far apart: what may be chance is no advice.
+TEST(Verdict, FewPairsAreNotCertain) {
+  for (const double ratio : {2.0, 0.5})
+    for (const size_t few : {3, 5}) {
+      const Verdict verdict = verdict_of(pairs_of(ratio, few, 0.01), served());
+      EXPECT_EQ(verdict.kind, VerdictKind::kUnsettled);
+      EXPECT_TRUE(verdict.text.starts_with("not certain: ")) << verdict.text;
+      EXPECT_TRUE(holds(verdict.text, few == 3 ? "only 75 % certain of 3 pairs" : "only 93 % certain of 5 pairs"))
+          << verdict.text;
+    }
+  EXPECT_EQ(verdict_of(pairs_of(2.0, 6, 0.01), served()).kind, VerdictKind::kFaster);
+  EXPECT_EQ(verdict_of(pairs_of(0.5, 6, 0.01), served()).kind, VerdictKind::kSlower);
+}
+
+TEST(Verdict, OfStoppedRunsIsABound) {
+  Pairs pairs = pairs_of(20, 6, 0.1);
+  for (PairOfRuns& pair : pairs) pair.stopped = true;
+  Verdict verdict = verdict_of(pairs, served());
+  EXPECT_EQ(verdict.kind, VerdictKind::kFaster);
+  EXPECT_EQ(verdict.text, "keep it: more than 19 times as fast; without Smelt it was stopped after 19.8 s");
+  pairs.resize(3);
+  verdict = verdict_of(pairs, served());
+  EXPECT_EQ(verdict.kind, VerdictKind::kUnsettled);
+  EXPECT_TRUE(holds(verdict.text, "not certain: more than 19 times as fast, but")) << verdict.text;
+}
+
+TEST(Verdict, NamesTheOptionThatGained) {
+  Circumstances seen = served();
+  seen.served = false;
+  seen.set_by = "--fit";
+  seen.throttled = 3;
+  Verdict verdict = verdict_of(pairs_of(1.12, 15, 0.01), seen);
+  EXPECT_EQ(verdict.kind, VerdictKind::kFaster);
+  EXPECT_EQ(verdict.text, "keep it: 1.12 times as fast (1.11-1.13), by --fit alone: nothing was served");
+  ASSERT_EQ(verdict.reasons.size(), 1u);
+  EXPECT_FALSE(holds(verdict.reasons[0], "--fit")) << verdict.reasons[0];  // which was given
+  EXPECT_EQ(verdict_of(pairs_of(1.0, 15, 0.01), seen).kind, VerdictKind::kSame);
+  seen.served = true;
+  verdict = verdict_of(pairs_of(1.12, 15, 0.01), seen);
+  EXPECT_FALSE(holds(verdict.text, "alone")) << verdict.text;
+}
+
+TEST(Verdict, SaysThatOthersWorked) {
+  Circumstances seen = served();
+  seen.others_cpus = 0.9;
+  EXPECT_EQ(verdict_of(pairs_of(1.21, 15, 0.02), seen).text,
+            "keep it: 1.21 times as fast (1.19-1.23), beside other work");
 }
 
 // Whatever the clock says: what was not served cannot have been made faster.
@@ -140,17 +188,18 @@ TEST(Verdict, NothingServedIsNoGain) {
   const Verdict verdict = verdict_of(pairs_of(1.1, 15, 0.01), seen);
   EXPECT_EQ(verdict.kind, VerdictKind::kNothingServed);
   EXPECT_EQ(verdict.text, "nothing to gain, nothing was served: " + seen.not_served + "; measured 1.10 (1.09-1.11)");
+  EXPECT_EQ(verdict_of({}, seen).text, "nothing to gain, nothing was served: " + seen.not_served);
 }
 
 TEST(Verdict, AStartThatCountsIsToldOf) {
   Circumstances seen = served();
-  seen.launcher_s = 0.01;
+  seen.start_s = 0.01;
   EXPECT_TRUE(verdict_of(pairs_of(1.2, 15, 0.01), seen).reasons.empty());  // of programs of a second
   Pairs pairs = pairs_of(1.2, 15, 0.01);
   for (PairOfRuns& pair : pairs) pair.stock.wall_s /= 50, pair.smelt.wall_s /= 50;
   const Verdict verdict = verdict_of(pairs, seen);
   ASSERT_EQ(verdict.reasons.size(), 1u);
-  EXPECT_TRUE(holds(verdict.reasons[0], "adds about 10 ms")) << verdict.reasons[0];
+  EXPECT_TRUE(holds(verdict.reasons[0], "takes 10 ms, which are counted")) << verdict.reasons[0];
 }
 
 TEST(Verdict, IsSettledWhereMorePairsWouldNotTell) {

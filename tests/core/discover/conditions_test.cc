@@ -120,7 +120,9 @@ TEST(Conditions, Quota) {
   FakeSystem fake;
   EXPECT_FINDING(fake.find("CPU quota"), kOk, "none");
   fake.file("sys/fs/cgroup/job/cpu.max", "200000 100000\n");
-  EXPECT_FINDING(fake.find("CPU quota"), kWarning, "2 CPUs' time for the 4 CPUs allowed");
+  EXPECT_FINDING(fake.find("CPU quota"), kWarning, "pays for 2 of the 4 CPUs allowed");
+  fake.file("sys/fs/cgroup/job/cpu.max", "50000 100000\n");
+  EXPECT_FINDING(fake.find("CPU quota"), kWarning, "pays for 0.5 of the 4 CPUs allowed");
   fake.file("sys/fs/cgroup/job/cpu.max", "400000 100000\n");
   EXPECT_EQ(fake.find("CPU quota").severity, Severity::kOk);
   // Stopped before, and stopped while we look: by the group or by one above it.
@@ -138,7 +140,7 @@ TEST(Conditions, QuotaOfTheFirstVersion) {
   fake.system.wait = [&] {
     fake.file("sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 5\nnr_throttled 3\nthrottled_time 9\n");
   };
-  EXPECT_FINDING(fake.find("CPU quota"), kWarning, "1 CPUs' time for the 4 CPUs allowed; stopped 3 times");
+  EXPECT_FINDING(fake.find("CPU quota"), kWarning, "pays for 1 of the 4 CPUs allowed; stopped 3 times");
 }
 
 TEST(Conditions, OtherLoadNamesTheBusyCpus) {
