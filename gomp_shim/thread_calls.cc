@@ -12,7 +12,12 @@
 //
 // And so that the program ends at once:
 //   pthread_create           the process's first one tells the kernel of the barriers that sleepers will ask for (os.h)
+//
+// And for teams that a quota pays for:
+//   pthread_getaffinity_np   libgomp counts the CPUs by it, in its constructor and for omp_get_num_procs
+#include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <threads.h>
 #include <cerrno>
 #include <cstring>
@@ -22,6 +27,7 @@
 #include "openmp/behind.h"
 #include "openmp/new_thread.h"
 #include "parked.h"
+#include "policy/team_size.h"
 #include "policy/wait.h"
 #include "real.h"
 
@@ -45,6 +51,27 @@ using AtExit = int (*)(void (*)(void*), void*, void*);
 std::atomic<AtExit> found_atexit{nullptr};
 using Set = decltype(&tss_set);
 std::atomic<Set> found_set{nullptr};
+
+using GetAffinity = int (*)(pthread_t, size_t, cpu_set_t*);
+std::atomic<GetAffinity> found_affinity{nullptr};
+
+bool is_of_libgomp(const void* address) {
+  Dl_info where;
+  if (!dladdr(address, &where) || !where.dli_fname) return false;
+  const char* const slash = std::strrchr(where.dli_fname, '/');
+  return std::strncmp(slash ? slash + 1 : where.dli_fname, "libgomp", 7) == 0;  // wheels rename it: libgomp-a34b3233.so
+}
+
+// Leaves so many of the CPUs. libgomp takes their number and nothing else from them where it binds no thread; where it
+// does, teams are as large as its places.
+void leave(uint32_t threads, size_t bytes, cpu_set_t* cpus) {
+  for (const char* const name : {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"})
+    if (const char* const value = environment(name); value && *value && strcasecmp(value, "false") != 0) return;
+  for (size_t cpu = 0; cpu < 8 * bytes; ++cpu)
+    if (CPU_ISSET_S(cpu, bytes, cpus) && threads-- == 0) {
+      for (; cpu < 8 * bytes; ++cpu) CPU_CLR_S(cpu, bytes, cpus);
+    }
+}
 
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
 constexpr int64_t kFirstPause = 20'000, kLastPause = 200'000'000;
@@ -101,6 +128,13 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   if (error == EAGAIN) [[unlikely]]
     return create_after_all(thread, attributes, start, argument);
   return error == 0 && is_of_runtime(start) ? settle(*thread) : error;
+}
+
+int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t* cpus) noexcept {
+  const int error = behind(found_affinity, "pthread_getaffinity_np")(thread, bytes, cpus);
+  if (error == 0 && is_of_libgomp(__builtin_return_address(0)))
+    if (const uint32_t threads = smelt::settle_team_size(&smelt::Options::gomp)) leave(threads, bytes, cpus);
+  return error;
 }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's name

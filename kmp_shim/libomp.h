@@ -75,6 +75,7 @@ int32_t __kmpc_omp_task_with_deps(KmpIdent*, KmpThread, void* task, int32_t coun
 void __kmpc_taskloop(KmpIdent*, KmpThread, void* task, int32_t if_value, uint64_t* lower, uint64_t* upper,
                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grain, void* duplicate);
 
+int omp_get_num_procs_(void);
 void* omp_get_default_allocator(void);
 void omp_set_num_threads_(const int* threads);
 void omp_set_default_allocator(void* allocator);

@@ -122,6 +122,7 @@ constexpr Runtime runtime{.name = "libomp",
 
 const char* refuse(void*) {
   const char* const reason = why_not();
+  tell_team_size(reinterpret_cast<SetDefaults>(smelt_real_kmp_set_defaults));
   open_shortcuts();
   return reason ? reason : start_regions();
 }

@@ -146,6 +146,10 @@ const char* start_regions();
 // thread_calls.cc: finds what it stands in front of, and the mask that new threads have. Called once while resolving.
 void start_thread_calls();
 
+// team_size.cc: tells libomp what a quota pays for.
+using SetDefaults = void (*)(const char*);
+void tell_team_size(SetDefaults set_defaults);
+
 // blocktime.cc: what KMP_BLOCKTIME says. Called once while resolving.
 void start_blocktime();
 // Gives the calling thread the last one that the program has set.

@@ -12,6 +12,7 @@
 
 #include "base/os/os.h"
 #include "discover/system_files.h"
+#include "policy/team_size.h"
 
 namespace smelt {
 namespace {
@@ -93,9 +94,8 @@ Fit fit_into(const Room& room, const std::function<const char*(const char*)>& en
   const bool by_quota = limits(room);
   const double others = by_quota && room.others_cpus >= kNoticedLoad ? room.others_cpus : 0;
   const double left = (by_quota ? quota : room.cpus) - others;
-  const auto whole = static_cast<uint32_t>(std::max(1.0, left + 0.5 + 1e-9));
   Fit fit;
-  fit.threads = std::max(1u, whole / std::max(1u, room.ranks));
+  fit.threads = std::max(1u, whole_cpus(left) / std::max(1u, room.ranks));
   fit.why = by_quota ? fmt::format("the quota pays for {} of {}", cpus_text(quota), room.cpus)
                      : fmt::format("{} may be used", cpus_text(room.cpus));
   if (others > 0) fit.why += fmt::format(", of which others in the group want {:.1f}", others);

@@ -4,10 +4,8 @@
 // LLVM's runtime and OpenBLAS do, too, and none of them sees the quota. The threads then use up the period's time in a
 // few milliseconds, and all of them stand still for the rest of it, in the middle of whatever they were at.
 //
-// So the size of a team is what the affinity mask and the quota pay for, rounded to whole CPUs, at least one. A thread
-// more than the quota pays for stands still for a part of each period, and all others wait for it; a thread less leaves
-// a part of the quota. Programs that only work lose with the one what they are short of, those that wait much lose more
-// with the other (docs/containers.md has both under 1.5 CPUs), as long as waiters soon sleep.
+// So the size of a team is what the affinity mask and the quota pay for, rounded to whole CPUs (policy/team_size.h).
+// The shims do the same where nobody names a number.
 //
 // If there is a quota, the CPUs that other processes of the same group want come off. The ranks of an MPI job share the
 // rest. The user's own settings are only ever lowered. Programs that ask for a number of threads in a call or a clause

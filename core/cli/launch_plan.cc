@@ -104,7 +104,7 @@ std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const 
   std::vector<EnvironmentChange> changes;
   uint32_t threads = 0;  // of each process; 0: not known
   // The settings are read only if this one is set: the program will warn of errors in them.
-  if (choice.fit || (environment("SMELT_FIT") && options().fit)) {
+  if (choice.fit || (environment("SMELT_FIT") && std::strcmp(options().fit, "1") == 0)) {
     const Fit fit = fit_into(look_at_room(command), environment);
     warn("--fit: " + fit.why);
     changes = fit.changes;

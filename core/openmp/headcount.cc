@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/os/os.h"
 #include "base/participants.h"
+#include "policy/team_size.h"
 
 namespace smelt::openmp {
 
@@ -49,6 +50,8 @@ void add_thread() {
 }
 
 void begin_headcount(uint32_t runtimes_cpus) {
+  // libgomp counts what a quota pays for (gomp_shim/thread_calls.cc); where threads run is another matter.
+  if (settled_team_size() != 0) runtimes_cpus = os::allowed_cpus();
   headcount.cpus.store(usable_cpus(runtimes_cpus), std::memory_order_relaxed);
   if (options().cpus == 0) headcount.fresh_until.store(0, std::memory_order_relaxed);
 }

@@ -1,0 +1,55 @@
+#include "policy/team_size.h"
+
+#include <sys/auxv.h>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+#include "base/log.h"
+#include "base/os/os.h"
+#include "smelt_config.h"
+
+namespace smelt {
+namespace {
+
+std::atomic<uint32_t> settled{0};  // relaxed: a number that says all by itself
+
+const char* first_set(std::initializer_list<const char*> names) {
+  for (const char* const name : names)
+    if (const char* const value = environment(name); value && *value) return value;
+  return nullptr;
+}
+
+uint32_t look(bool Options::*served) {
+  // A set-user-ID program's environment is not read, so nobody knows whether it names a number.
+  if (::getauxval(AT_SECURE)) return 0;
+  if (first_set({"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL", "OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL"})) return 0;
+  const uint32_t cpus = os::allowed_cpus(), quota = os::process_cpu_thousandths();
+  // Most processes end here, without having read the settings.
+  if (quota == 0 || quota >= uint64_t{1000} * cpus) return 0;
+  const char* const ranks = first_set({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});  // Open MPI's, MPICH's
+  const uint32_t share = ranks ? static_cast<uint32_t>(std::clamp(std::atol(ranks), 1l, 100000l)) : 1;
+  const uint32_t threads = std::max(1u, whole_cpus(quota * 1e-3) / share);
+  if (threads >= cpus || !(options().*served) || std::strcmp(options().fit, "0") == 0) return 0;
+  if (options().verbose >= 1)
+    log_line("%s: teams of %u thread%s: the quota pays for %u.%02u CPUs of %u (SMELT_FIT=0: of %u)", SMELT_VERSION,
+             threads, threads == 1 ? "" : "s", quota / 1000, quota % 1000 / 10, cpus, cpus);
+  return threads;
+}
+
+}  // namespace
+
+uint32_t settle_team_size(bool Options::*served) {
+  static std::atomic<bool> looked{false};
+  // Two threads that come here at once find the same. Acquire and release: with the number.
+  if (!looked.load(std::memory_order_acquire)) {
+    settled.store(look(served), std::memory_order_relaxed);
+    looked.store(true, std::memory_order_release);
+  }
+  return settled_team_size();
+}
+
+uint32_t settled_team_size() { return settled.load(std::memory_order_relaxed); }
+
+}  // namespace smelt

@@ -1,0 +1,27 @@
+// How many threads a team has where nobody names a number.
+//
+// The OpenMP runtimes take the CPUs of the affinity mask. A container with a quota of 2 CPUs on a node of 64 sees 64 of
+// them, and 64 threads use up the period's CPU time in a few milliseconds; then all of them stand still for the rest of
+// it. So where neither the user nor the program says how many, teams have as many threads as the quota pays for. It is
+// settled when the runtime starts, for good: a program may have asked how many threads there will be, and a quota that
+// grows must not give it more.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/options.h"
+
+namespace smelt {
+
+// A thread more than the quota pays for stands still for a part of each period, and all others wait for it; a thread
+// less leaves a part of the quota. docs/containers.md has both under 1.5 CPUs.
+inline uint32_t whole_cpus(double cpus) { return static_cast<uint32_t>(std::max(1.0, cpus + 0.5 + 1e-9)); }
+
+// The size for this process, whose runtime begins, `served` by its shim or not. It is 0, as many as there are CPUs, if
+// the quota pays for them, OMP_NUM_THREADS or OMP_THREAD_LIMIT names a number, or SMELT_FIT=0. The ranks of a job that
+// are on this host share the quota. It is found out once; a verbose line says it.
+uint32_t settle_team_size(bool Options::*served);
+uint32_t settled_team_size();  // 0: not yet
+
+}  // namespace smelt
