@@ -200,8 +200,8 @@ TEST(Mend, TheBoundIsTightAmongEquals) {
   }
 }
 
-class MendOnMachine : public testing::TestWithParam<Machine> {};
-std::string name_of(const testing::TestParamInfo<Machine>& info) { return info.param.name; }
+class MendOnMachine : public testing::TestWithParam<TestMachine> {};
+std::string name_of(const testing::TestParamInfo<TestMachine>& info) { return info.param.name; }
 
 // After each change near what a search from the beginning finds: on the machines 2 % above it in the mean, 30 % at
 // worst.
