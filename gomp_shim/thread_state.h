@@ -28,8 +28,9 @@ namespace smelt::gomp {
 
 inline constexpr size_t kStateWords = 32;  // GCC 12 needs 17; a libgomp with more is not swapped
 
-// A copy of the block, or of a part of it.
-struct StateImage {
+// A copy of the block, or of a part of it. It is compared and copied 16 bytes at a time, which takes a nanosecond more
+// where they cross a cache line.
+struct alignas(16) StateImage {
   uint64_t word[kStateWords];
 };
 
