@@ -91,7 +91,8 @@ int build(const Pattern& pattern, Operation op, int root, const Costs& costs, Ar
   Choice choice;
   choice.pattern = pattern;
   int error = make_schedule(pattern, op, root, costs, effort, arena, &choice);
-  if (!error) error = price_schedule(choice.schedule, costs, arena, &choice.predicted);
+  Trace trace{.order = choice.schedule.peers};
+  if (!error) error = price_schedule(choice.schedule, costs, arena, &choice.predicted, &trace);
   if (error) {
     arena.rewind(start);
     return error;

@@ -108,7 +108,7 @@ struct Clock {
   size_t pair(uint16_t from, uint16_t to) const { return costs.at(place[from], place[to]); }
 
   void note(uint32_t slot, double begin, double end) {
-    if (!trace) return;
+    if (!trace || !trace->begin) return;
     trace->begin[slot] = begin;
     trace->end[slot] = end;
     trace->partner[slot] = programs.partner[slot];
@@ -164,6 +164,7 @@ struct Clock {
       const double before = now[i], kept = (alone ? costs.ready_read : costs.recv_busy)[pair(arrivals[k].from, i)];
       now[i] = std::max(before + kept, arrivals[k].visible);
       alone = exchange && k == 0 && now[i] > before + kept;
+      if (trace && trace->order) trace->order[step.first + k] = arrivals[k].from;
       note(arrivals[k].slot, std::max(before, now[i] - kept), now[i]);
     }
   }
@@ -238,10 +239,10 @@ int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Predicti
   return 0;
 }
 
-int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan) {
+int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan, Trace* trace) {
   char* const scratch = arena.mark();
   Prediction prediction;
-  const int error = predict(schedule, costs, arena, &prediction);
+  const int error = predict(schedule, costs, arena, &prediction, trace);
   arena.rewind(scratch);
   *makespan = prediction.makespan;
   return error;

@@ -33,11 +33,14 @@ struct Prediction {
 };
 
 // It tells when everybody was kept by which message, for pictures (draw/). The arrays are the caller's, with room for
-// all slots: a slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
+// all slots, or nullptr: a slot is an index into Schedule::peers, one message as its sender or as its receiver sees it.
 struct Trace {
   double* begin = nullptr;      // [slots] kept by the message from here ...
   double* end = nullptr;        // [slots] ... to here; between two of them a participant waits
   uint32_t* partner = nullptr;  // [slots] the message's other end
+  // Schedule::peers, if waits are to be rewritten in the order in which they are served: a barrier looks at one line
+  // after the other, and a far message that came first is still far when a near one has been waited for.
+  uint16_t* order = nullptr;
 };
 
 // Messages are matched by sorting, so it takes O(messages * log). Only `done` stays in the arena; the scratch is about
@@ -46,7 +49,8 @@ struct Trace {
 int predict(const Schedule& schedule, const Costs& costs, Arena& arena, Prediction* out, Trace* trace = nullptr);
 
 // The makespan alone; all scratch is given back.
-int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan);
+int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, double* makespan,
+                   Trace* trace = nullptr);
 
 // The cost of a barrier in a loop that does nothing else, per episode: the first to leave comes first the next time, so
 // it is less than the makespan, or the same. Two participants that tell each other share one line (team/barrier.h). The

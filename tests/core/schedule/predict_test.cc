@@ -238,6 +238,18 @@ TEST_F(Predict, AGatherServesInOrderOfArrival) {
 }
 
 // Who must take them in one order waits for the first though the others are there.
+TEST_F(Predict, WaitsAreWrittenInTheOrderInWhichTheyAreServed) {
+  const Costs at = costs(3);
+  hop[3] = 150;  // from 1 to 0
+  Schedule schedule;
+  ASSERT_EQ(reduce_schedule(star(3), arena, &schedule), 0);
+  double makespan = 0;
+  Trace trace{.order = schedule.peers};
+  ASSERT_EQ(price_schedule(schedule, at, arena, &makespan, &trace), 0);
+  EXPECT_EQ(schedule.peers[0], 2);
+  EXPECT_EQ(schedule.peers[1], 1);
+}
+
 TEST_F(Predict, AnOrderedGatherWaitsForItsFirst) {
   Costs at = costs(4);
   hop[3 * 4 + 0] = 500;
