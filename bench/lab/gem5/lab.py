@@ -8,6 +8,7 @@ import argparse
 import datetime
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -46,22 +47,26 @@ class Machine:
 
     def simulate(self, options, command):
         """The lines that the program printed, as words; and what that took."""
-        with tempfile.TemporaryDirectory() as folder, open(f"{folder}/said", "w+") as said:
+        with tempfile.TemporaryDirectory() as folder, open(f"{folder}/said", "w+") as said, \
+                open(f"{folder}/warned", "w+") as warned:
             start = time.time()
             words = [os.environ["GEM5"], "-q", "-d", folder, f"{HERE}/machine.py", "--cores", self.cores,
                      "--nodes", self.nodes, "--links", self.links, "--cross", self.cross, "--cpu", self.args.cpu]
-            run = subprocess.Popen([*map(str, words), *options, *command], stdout=said, stderr=subprocess.STDOUT,
+            run = subprocess.Popen([*map(str, words), *options, *command], stdout=said, stderr=warned,
                                    env={**os.environ, "GEM5_NODES": str(self.nodes), "GEM5_FUTEX_NS": str(FUTEX_NS)})
             status, usage = os.wait4(run.pid, 0)[1:]
             run.returncode = os.waitstatus_to_exitcode(status)
             said.seek(0)
-            lines = said.read().splitlines()
+            warned.seek(0)
+            text, warnings = said.read(), warned.read().splitlines()
+        # The simulator's own words come in whole buffers, and half a line of them may stand before one of the program's.
+        lines = re.findall("(?:PAIR|FAN|BARRIER|CONSTRUCT|END) .*", text)
         end = [line for line in lines if line.startswith("END ")]
-        if run.returncode or not end:
-            sys.exit("\n".join(["lab.py: the simulator failed:", *lines[-12:]]))
+        if run.returncode or not end or "exiting with" not in end[0]:
+            sys.exit("\n".join(["lab.py: the simulator failed:", *text.splitlines()[-6:], *warnings[-6:]]))
         took = (f"{int(end[0].split()[1]) / 1e6:.1f} million cycles in {usage.ru_utime + usage.ru_stime:.0f} s of CPU "
                 f"({time.time() - start:.0f} s), {usage.ru_maxrss / 1024:.0f} MiB")
-        return [line.split() for line in lines if line.strip()], took
+        return [line.split() for line in lines], took
 
     def program(self, plan):
         with tempfile.NamedTemporaryFile("w", suffix=".plan") as file:

@@ -28,8 +28,8 @@ for word, *rest in filter(None, map(str.split, open(options["--input"]))):
         print("FAN near 1 80\\nFAN near 4 110\\nFAN far 1 400\\nFAN both 2 420")
     elif word in ("schedule", "counter"):
         times += 100
-        print("BARRIER", rest[0] if word == "schedule" else word, times, times + 1)
-print("END 1000000 cycles: done")
+        print("info: half a lineBARRIER", rest[0] if word == "schedule" else word, times, times + 1)
+print("END 1000000 cycles: exiting with last active thread context")
 """
 
 
@@ -75,7 +75,7 @@ def without_a_simulator():
                 made = json.load(file)
             assert made["hop"][0][3] == 80 and made["hop"][0][15] == 400 and made["poller"] == 10, made["poller"]
             assert made["crossing"] == [20 if name == far else 0 for name in lab.DISTANCES]
-        subprocess.run(["sed", "-i", "s/END/NO END/", stand_in], check=True)
+        subprocess.run(["sed", "-i", "s/END/ENDED/", stand_in], check=True)
         failed = subprocess.run([sys.executable, f"{LAB}/lab.py", "barriers", "--cores", "4"], capture_output=True,
                                 text=True, env={**os.environ, "GEM5": stand_in})
         assert failed.returncode == 1 and "the simulator failed" in failed.stderr, failed
