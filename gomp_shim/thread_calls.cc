@@ -132,7 +132,10 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t* cpus) noexcept {
   const int error = behind(found_affinity, "pthread_getaffinity_np")(thread, bytes, cpus);
-  if (error == 0 && is_of_libgomp(__builtin_return_address(0)))
+  // The loader, which may be busy for long, is asked about the caller only if that decides something.
+  if (error != 0 || (smelt::is_team_size_settled() && smelt::settled_team_size() == 0)) return error;
+  void* const caller = __builtin_return_address(0);
+  if (is_of_runtime(reinterpret_cast<void* (*)(void*)>(caller)) || is_of_libgomp(caller))
     if (const uint32_t threads = smelt::settle_team_size(&smelt::Options::gomp)) leave(threads, bytes, cpus);
   return error;
 }

@@ -13,7 +13,8 @@
 namespace smelt {
 namespace {
 
-std::atomic<uint32_t> settled{0};  // relaxed: a number that says all by itself
+constexpr uint32_t kNotYet = ~0u;
+std::atomic<uint32_t> settled{kNotYet};  // relaxed: a number that says all by itself
 
 const char* first_set(std::initializer_list<const char*> names) {
   for (const char* const name : names)
@@ -41,15 +42,13 @@ uint32_t look(bool Options::*served) {
 }  // namespace
 
 uint32_t settle_team_size(bool Options::*served) {
-  static std::atomic<bool> looked{false};
-  // Two threads that come here at once find the same. Acquire and release: with the number.
-  if (!looked.load(std::memory_order_acquire)) {
-    settled.store(look(served), std::memory_order_relaxed);
-    looked.store(true, std::memory_order_release);
-  }
+  // Two threads that come here at once find the same.
+  if (!is_team_size_settled()) settled.store(look(served), std::memory_order_relaxed);
   return settled_team_size();
 }
 
-uint32_t settled_team_size() { return settled.load(std::memory_order_relaxed); }
+bool is_team_size_settled() { return settled.load(std::memory_order_relaxed) != kNotYet; }
+
+uint32_t settled_team_size() { return is_team_size_settled() ? settled.load(std::memory_order_relaxed) : 0; }
 
 }  // namespace smelt

@@ -22,6 +22,7 @@ inline uint32_t whole_cpus(double cpus) { return static_cast<uint32_t>(std::max(
 // the quota pays for them, OMP_NUM_THREADS or OMP_THREAD_LIMIT names a number, or SMELT_FIT=0. The ranks of a job that
 // are on this host share the quota. It is found out once; a verbose line says it.
 uint32_t settle_team_size(bool Options::*served);
-uint32_t settled_team_size();  // 0: not yet
+bool is_team_size_settled();
+uint32_t settled_team_size();  // 0: not yet, too
 
 }  // namespace smelt
