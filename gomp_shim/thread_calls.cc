@@ -17,7 +17,6 @@
 //   pthread_getaffinity_np   libgomp counts the CPUs by it, in its constructor and for omp_get_num_procs
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <threads.h>
 #include <cerrno>
 #include <cstring>
@@ -68,9 +67,8 @@ void leave(uint32_t threads, size_t bytes, cpu_set_t* cpus) {
   for (const char* const name : {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"})
     if (const char* const value = environment(name); value && *value && strcasecmp(value, "false") != 0) return;
   for (size_t cpu = 0; cpu < 8 * bytes; ++cpu)
-    if (CPU_ISSET_S(cpu, bytes, cpus) && threads-- == 0) {
+    if (CPU_ISSET_S(cpu, bytes, cpus) && threads-- == 0)
       for (; cpu < 8 * bytes; ++cpu) CPU_CLR_S(cpu, bytes, cpus);
-    }
 }
 
 // The kernel counts a thread until it is gone for good, and its stack is another's only then.
