@@ -36,7 +36,7 @@ called() { grep -q -- "$1" "$place/calls"; }
 
 run --help || fail "--help"
 says '^usage: ./quickstart'
-says 'about 4 minutes'
+says 'about 2 minutes'
 [ ! -s "$place/calls" ] || fail "--help does something"
 ! run --nonsense || fail "--nonsense is taken"
 [ "$(wc -l <"$place/output")" -eq 1 ] || fail "--nonsense: more than a line"
@@ -49,7 +49,7 @@ pretend id 'echo 1000'
 
 # Installing is all that is asked of sudo; without a terminal there is a line for each tenth of the build.
 run || fail "./quickstart"
-says '^== this takes about 4 minutes'
+says '^== this takes about 2 minutes'
 says '^== installing gcc g++ meson'
 [ "$(grep '^sudo' "$place/calls" | sed 's/sudo \(env [^ ]* \)*//' | cut -d ' ' -f 1,2)" = 'apt-get update
 apt-get install' ] || { cat "$place/calls"; fail "what it asks of sudo"; }
