@@ -176,7 +176,7 @@ Document found_document(const Found& found, const WrittenProfile& written) {
   return out;
 }
 
-// What the thresholds and the choice of patterns come from, in words of our own: for who asks.
+// What the thresholds and the choice of patterns come from, in words of our own; --verbose asks for it.
 std::string details_text(const Document& document) {
   return table_text(classes_table(document["classes"], document["unit"])) + queues_text(document) +
          methods_text(document["methods"]) + other_figures_text(document) +

@@ -65,7 +65,7 @@ int plan_group(const Group& group, Arena& arena, GroupPlan* out);
 
 // The CPUs that a thread may run on now; 0: the calling one. 0 or -ESRCH.
 int cpus_of(int32_t thread, CpuSet* cpus);
-// Of a plan that follows the bindings: is there a CPU for every participant now? The kernel is asked.
+// Asks the kernel whether a plan that follows the bindings has a CPU for every participant now.
 bool has_cpus_now(const Group& group);
 
 // Place of `me` in the tree that serves `root`, and the pattern's name. Deterministic: all participants compute the

@@ -195,7 +195,7 @@ TEST(Calibrate, InfoShowsWhatTheProfileHas) {
   EXPECT_EQ(out["classes"][0]["marks"], (json{"unsteady", "wide"}));
 }
 
-// Our own words are for who asks.
+// The page has our own words only if --verbose asks for them.
 TEST(Calibrate, ItsPageIsForAStranger) {
   const Environment here = cache("page");
   const std::string page = run({{"calibrate", "--no-methods", "--race", "0.1"}, here}).out;
