@@ -168,7 +168,7 @@ int add_cpus_of_thread(int32_t thread, CpuMask* mask) {
   if (::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0) return -errno;
   CpuMask its;
   if (const int error = cpus_of_thread(thread, &its)) return error;
-  for (size_t i = 0; i < std::size(its.word); ++i) mask->word[i] |= its.word[i];
+  for (size_t i = 0; i < sizeof its.word / sizeof its.word[0]; ++i) mask->word[i] |= its.word[i];
   return 0;
 }
 
