@@ -1,10 +1,10 @@
 // The cost of a message on each network between two nodes, and the choices that follow: which way it goes, over how
 // many of them.
 //
-// After Brunet, Trahay & Denis, "A Sampling-based Approach for Communication Libraries Auto-tuning" (NewMadeleine,
-// Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts its own word on its speed: veth,
-// bonds and clouds lie. Each way to send is sampled at sizes from 1 byte to 16 MiB; between two samples the time is
-// taken to be linear in the size. From these curves, and from nothing else:
+// After Brunet, Trahay, Denis & Namyst, "A Sampling-based Approach for Communication Libraries Auto-tuning"
+// (NewMadeleine, Cluster 2011). A rail is a network interface that reaches the peer. Nobody trusts its own word on its
+// speed: veth, bonds and clouds lie. Each way to send is sampled at sizes from 1 byte to 16 MiB; between two samples
+// the time is taken to be linear in the size. From these curves, and from nothing else:
 //
 //   limits     where the curves of two ways cross (limits.cc)
 //   finish     when a message would be there over a rail that is busy, slower than it was, or cold (finish.cc)

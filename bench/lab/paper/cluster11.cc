@@ -137,8 +137,8 @@ void add_together(const IdleRails& idle, Panel* panel) {
 
 Figure cluster_limits(const FigureSettings& settings) {
   Figure figure{"Cluster'11, figures 4 to 21: limits by sampling",
-                "Brunet, Trahay and Denis, A Sampling-based Approach for Communication Libraries Auto-tuning, Cluster "
-                "2011, section IV",
+                "Brunet, Trahay, Denis and Namyst, A Sampling-based Approach for Communication Libraries Auto-tuning, "
+                "Cluster 2011, section IV",
                 {},
                 {}};
   Panel limits = limits_panel(), costs = costs_panel(), together = together_panel();

@@ -33,7 +33,7 @@ Figure hotpar_figure_4(const FigureSettings& settings);
 Figure hotpar_figure_5(const FigureSettings& settings);
 Figure hotpar_figure_6(const FigureSettings& settings);
 Figure hotpar_table_2(const FigureSettings& settings);
-// Brunet, Trahay and Denis, Cluster 2011
+// Brunet, Trahay, Denis and Namyst, Cluster 2011
 Figure cluster_limits(const FigureSettings& settings);
 // Dang, Snir and Gropp, EuroMPI 2016
 Figure euro_table_1(const FigureSettings& settings);

@@ -3,8 +3,9 @@
  * A rail is a network interface that reaches the peer. smelt network (1) samples the cost of messages on each. A
  * message's way follows from these samples, and not from the claims of interfaces. A long message is split so that its
  * parts all end at the same time, with the data under way on each rail counted in. A short one takes the rail that is
- * done first. Several that wait leave as one packet where that is cheaper (Brunet, Trahay & Denis, "A Sampling-based
- * Approach for Communication Libraries Auto-tuning", Cluster 2011). A rail that does not help is left out.
+ * done first. Several that wait leave as one packet where that is cheaper (Brunet, Trahay, Denis & Namyst, "A
+ * Sampling-based Approach for Communication Libraries Auto-tuning", Cluster 2011). A rail that does not help is left
+ * out.
  *
  * If a rail dies, the others carry the messages that it has not delivered; nothing is lost and nothing comes twice. A
  * dead rail is used again when it answers again. A rail that is slower than sampled gets less from then on.
