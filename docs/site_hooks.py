@@ -71,6 +71,7 @@ def on_page_markdown(markdown, page, config, files):
     return LINK.sub(rewritten, markdown)
 
 
+OPTION = re.compile(r"(?<!\S)-\S{1,27}(?!\S)")
 COMMENT = re.compile(r"^([^#\n].*?)( +)(# .*)$|^(#.*)$", re.M)
 MOST_IN_A_FIGURE, MOST_BESIDE_CONTENTS = 14, 112  # characters
 
@@ -78,7 +79,8 @@ MOST_IN_A_FIGURE, MOST_BESIDE_CONTENTS = 14, 112  # characters
 def on_page_content(html, page, config, files):
     """Every cell knows its column's name: a telephone shows the cells of a row under each other, unless all are short
     figures (site.css). The comments of commands are marked, and the blanks before them, and
-    blocks of long lines (narrow windows have smaller letters for these)."""
+    blocks of long lines (narrow windows have smaller letters for these). Options are, so that no line ends at their
+    hyphens."""
     def table(match):
         text = match.group(0)
         names = [re.sub(r"<[^>]*>", "", name).strip() for name in re.findall(r"<th[^>]*>(.*?)</th>", text, re.S)]
@@ -105,9 +107,14 @@ def on_page_content(html, page, config, files):
         longest = max(map(len, html_text.unescape(match[2]).split("\n")))
         return f'<pre class="wide">{match[1]}{match[2]}' if longest > MOST_BESIDE_CONTENTS else match[0]
 
+    def options(code):
+        return "<code>" + OPTION.sub(r'<span class="option">\g<0></span>', code[1])
+
     html = re.sub(r"<table>.*?</table>", table, html, flags=re.S)
+    html = re.sub(r"(?<!<pre>)<code>(.*?)(?=</code>)", options, html)
     html = re.sub(r"<pre>(<code[^>]*>)(.*?)(?=</code>)", wide, html, flags=re.S)
-    return re.sub(r'(?<=<code class="language-sh">).*?(?=</code>)', lambda code: COMMENT.sub(comment, code.group(0)), html, flags=re.S)
+    return re.sub(r'(<code class="language-(?:sh|console)">)(.*?)(?=</code>)', lambda code: code[1] + COMMENT.sub(comment, code[2]),
+                  html, flags=re.S)
 
 
 def on_post_page(output, page, config):
