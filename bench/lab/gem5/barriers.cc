@@ -308,21 +308,20 @@ struct Counter {
   }
 };
 
+// A core's steps lie one behind the other, because an in-order core pays for each instruction between two of them.
 struct Schedule {
   struct Step {
-    bool wait;
-    vector<Word*> at;
+    Word* at;
+    bool waits;
   };
   vector<vector<Step>> steps;
 
   void meet(int me, uint64_t epoch) {
     for (const Step& step : steps[me]) {
-      for (Word* word : step.at) {
-        if (step.wait) {
-          wait_for(word, epoch);
-        } else {
-          tell(word, epoch);
-        }
+      if (step.waits) {
+        wait_for(step.at, epoch);
+      } else {
+        tell(step.at, epoch);
       }
     }
   }
@@ -332,9 +331,13 @@ Schedule read_schedule(std::istream& in) {
   struct Raw {
     char kind;
     vector<int> peers;
+    vector<Word*> lines;
   };
   vector<vector<Raw>> raw(cores);
-  for (auto& steps : raw) {
+  // The k-th wait of q for p is for the k-th signal of p to q.
+  vector<vector<vector<Word*>>> sent(cores, vector<vector<Word*>>(cores));
+  vector<vector<size_t>> taken(cores, vector<size_t>(cores));
+  for (int me = 0; me < cores; me++) {
     std::string text;
     std::getline(in, text);
     std::istringstream words(text);
@@ -343,28 +346,21 @@ Schedule read_schedule(std::istream& in) {
     while (words >> step.kind >> peers) {
       step.peers.resize(peers);
       for (int& peer : step.peers) words >> peer;
-      steps.push_back(step);
+      step.lines.clear();
+      if (step.kind == 'L') step.lines.push_back(line_of(me));
+      for (const int peer : step.kind == 'W' ? vector<int>{} : step.peers) {
+        if (step.kind == 'S') step.lines.push_back(line_of(me));
+        sent[me][peer].push_back(step.lines.back());
+      }
+      raw[me].push_back(step);
     }
   }
-  // The k-th wait of q for p is for the k-th signal of p to q.
-  vector<vector<vector<Word*>>> sent(cores, vector<vector<Word*>>(cores));
-  vector<vector<size_t>> taken(cores, vector<size_t>(cores));
   Schedule schedule{vector<vector<Schedule::Step>>(cores)};
   for (int me = 0; me < cores; me++) {
     for (const Raw& step : raw[me]) {
-      Schedule::Step made{step.kind == 'W', {}};
-      if (step.kind == 'L') made.at.push_back(line_of(me));
-      for (const int peer : made.wait ? vector<int>{} : step.peers) {
-        if (step.kind == 'S') made.at.push_back(line_of(me));
-        sent[me][peer].push_back(made.at.back());
-      }
-      schedule.steps[me].push_back(made);
-    }
-  }
-  for (int me = 0; me < cores; me++) {
-    for (size_t i = 0; i < raw[me].size(); i++) {
-      if (raw[me][i].kind != 'W') continue;
-      for (const int peer : raw[me][i].peers) schedule.steps[me][i].at.push_back(sent[peer][me].at(taken[peer][me]++));
+      for (Word* line : step.lines) schedule.steps[me].push_back({line, false});
+      if (step.kind != 'W') continue;
+      for (const int peer : step.peers) schedule.steps[me].push_back({sent[peer][me].at(taken[peer][me]++), true});
     }
   }
   return schedule;

@@ -38,7 +38,7 @@ class Machine:
 
     def __str__(self):
         meshes = f"{self.nodes} meshes in a {self.links}, {self.cross} cycles apart" if self.nodes > 1 else "one mesh"
-        return f"{self.cores} cores, {self.args.cpu}; {self.args.topology}: {meshes}; MESI, 3 GHz"
+        return f"{self.cores} cores, {self.args.cpu}; {self.args.topology}: {meshes}; 3 GHz"
 
     def place(self, core):
         node = core * self.nodes // self.cores
@@ -64,7 +64,8 @@ class Machine:
         end = [line for line in lines if line.startswith("END ")]
         if run.returncode or not end or "exiting with" not in end[0]:
             sys.exit("\n".join(["lab.py: the simulator failed:", *text.splitlines()[-6:], *warnings[-6:]]))
-        took = (f"{int(end[0].split()[1]) / 1e6:.1f} million cycles in {usage.ru_utime + usage.ru_stime:.0f} s of CPU "
+        _, cycles, _, protocol = end[0].split(":")[0].split()
+        took = (f"{int(cycles) / 1e6:.1f} million cycles of {protocol} in {usage.ru_utime + usage.ru_stime:.0f} s of CPU "
                 f"({time.time() - start:.0f} s), {usage.ru_maxrss / 1024:.0f} MiB")
         return [line.split() for line in lines], took
 

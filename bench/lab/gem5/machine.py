@@ -2,13 +2,14 @@
 
 It has nodes of equally many cores. A node is a mesh of tiles: a core, its L1, and a bank of the shared L2, which is
 the directory of its lines. Page p has its home on node p % nodes: in its banks of the L2, and in its memory. The
-protocol is MESI_Two_Level, the clock 3 GHz; latencies are cycles. Programs run by system-call emulation, thread i on
-core i.
+protocol is the simulator's, MESI_Two_Level or MOESI_CMP_directory; the clock is 3 GHz, latencies are cycles. Programs
+run by system-call emulation, thread i on core i.
 """
 import argparse
 import math
 
 import m5
+from m5.defines import buildEnv
 from m5.objects import *
 
 parser = argparse.ArgumentParser()
@@ -30,6 +31,10 @@ assert 1 << BITS == N and 1 << NODE_BITS == S and S <= N
 COLUMNS = 1 << (int(math.log2(PER)) + 1) // 2
 ROWS = PER // COLUMNS
 PAGE_BITS, LINE_BITS = 12, 6
+# The upper bits of a bank's number are the node's, the lowest of the page's.
+BANK_LOW_BIT = PAGE_BITS + NODE_BITS - BITS if S > 1 else LINE_BITS
+PROTOCOL = buildEnv["PROTOCOL"]
+MOESI = PROTOCOL == "MOESI_CMP_directory"
 MESH_HOP, L2_LATENCY = 2, 12  # as on servers of 2015 to 2024: some 70 cycles from core to core of a small mesh
 MESH_BYTES, CROSS_BYTES, CROSS_LINKS = 32, 16, 2
 
@@ -63,23 +68,34 @@ def joined(controller, sends, receives):
 def l1(i):
     data = RubyCache(size="32kB", assoc=8, start_index_bit=LINE_BITS, is_icache=False)
     code = RubyCache(size="32kB", assoc=8, start_index_bit=LINE_BITS, is_icache=True)
-    # The upper bits of a bank's number are the node's, the lowest of the page's. Only a patched gem5 can be told so.
-    select = {"l2_select_low_bit": PAGE_BITS + NODE_BITS - BITS} if S > 1 else {}
-    found = L1Cache_Controller(version=i, L1Icache=code, L1Dcache=data, l2_select_num_bits=BITS, send_evictions=True,
-                               prefetcher=RubyPrefetcher(), enable_prefetch=False, ruby_system=ruby,
-                               clk_domain=system.clk_domain, transitions_per_cycle=4, **select)
+    found = L1Cache_Controller(version=i, L1Icache=code, L1Dcache=data, send_evictions=True, ruby_system=ruby,
+                               clk_domain=system.clk_domain, transitions_per_cycle=4)
     found.sequencer = RubySequencer(version=i, dcache=data, clk_domain=system.clk_domain, ruby_system=ruby)
-    found.mandatoryQueue, found.optionalQueue = MessageBuffer(), MessageBuffer()
-    return joined(found, ("requestFromL1Cache", "responseFromL1Cache", "unblockFromL1Cache"),
+    found.mandatoryQueue = MessageBuffer()
+    if MOESI:
+        found.triggerQueue = MessageBuffer(ordered=True)
+    else:
+        found.optionalQueue, found.enable_prefetch, found.prefetcher = MessageBuffer(), False, RubyPrefetcher()
+        found.l2_select_num_bits = BITS
+        if S > 1:  # Only a patched gem5 can be told so.
+            found.l2_select_low_bit = BANK_LOW_BIT
+    return joined(found, ("requestFromL1Cache", "responseFromL1Cache", *([] if MOESI else ["unblockFromL1Cache"])),
                   ("requestToL1Cache", "responseToL1Cache"))
 
 
 def l2(i):
     bank = RubyCache(size="1MB", assoc=16, start_index_bit=LINE_BITS)
-    found = L2Cache_Controller(version=i, L2cache=bank, ruby_system=ruby, transitions_per_cycle=4,
-                               l2_request_latency=L2_LATENCY, l2_response_latency=L2_LATENCY)
-    return joined(found, ("DirRequestFromL2Cache", "L1RequestFromL2Cache", "responseFromL2Cache"),
-                  ("unblockToL2Cache", "L1RequestToL2Cache", "responseToL2Cache"))
+    found = L2Cache_Controller(version=i, L2cache=bank, ruby_system=ruby, transitions_per_cycle=4)
+    if not MOESI:
+        found.l2_request_latency = found.l2_response_latency = L2_LATENCY
+        return joined(found, ("DirRequestFromL2Cache", "L1RequestFromL2Cache", "responseFromL2Cache"),
+                      ("unblockToL2Cache", "L1RequestToL2Cache", "responseToL2Cache"))
+    found.request_latency = found.response_latency = L2_LATENCY
+    found.addr_ranges = [AddrRange(0, size=system.mem_ranges[0].size(), intlvHighBit=BANK_LOW_BIT + BITS - 1,
+                                   intlvBits=BITS, intlvMatch=i)]
+    found.triggerQueue = MessageBuffer(ordered=True)
+    return joined(found, ("GlobalRequestFromL2Cache", "L1RequestFromL2Cache", "responseFromL2Cache"),
+                  ("GlobalRequestToL2Cache", "L1RequestToL2Cache", "responseToL2Cache"))
 
 
 def memory(i):
@@ -89,7 +105,9 @@ def memory(i):
     found.dram = SimpleMemory(range=mine, latency="60ns", bandwidth="20GB/s")
     found.memory_out_port = found.dram.port
     found.requestToMemory, found.responseFromMemory = MessageBuffer(), MessageBuffer()
-    return joined(found, ("responseFromDir",), ("requestToDir", "responseToDir"))
+    if MOESI:
+        found.triggerQueue = MessageBuffer(ordered=True)
+    return joined(found, ("responseFromDir", *(["forwardFromDir"] if MOESI else [])), ("requestToDir", "responseToDir"))
 
 
 ruby.l1s, ruby.l2s = [l1(i) for i in range(N)], [l2(i) for i in range(N)]
@@ -142,4 +160,4 @@ m5.instantiate()
 if args.pool:
     process.map(0x7000000000, system.mem_ranges[0].size() // 2, 64 << 20, True)
 cause = m5.simulate().getCause()
-print(f"END {m5.curTick() / 333:.0f} cycles: {cause}", flush=True)
+print(f"END {m5.curTick() / 333:.0f} cycles {PROTOCOL}: {cause}", flush=True)

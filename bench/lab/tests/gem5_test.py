@@ -29,7 +29,7 @@ for word, *rest in filter(None, map(str.split, open(options["--input"]))):
     elif word in ("schedule", "counter"):
         times += 100
         print("info: half a lineBARRIER", rest[0] if word == "schedule" else word, times, times + 1)
-print("END 1000000 cycles: exiting with last active thread context")
+print("END 1000000 cycles MESI_Two_Level: exiting with last active thread context")
 """
 
 
