@@ -126,19 +126,11 @@ def svg_of(fig):
     return re.sub(r"(>)?\s*\n\s*(<g )?", lambda m: f"{m[1] or ' '}\n{m[2]}" if m[2] else m[1] or " ", text)
 
 
-def path_of(pieces, closed=False):
-    """One path of many lines or polygons: one element in the file, however many they are."""
-    points = np.asarray(pieces, float)
-    codes = np.full(points.shape[:2], Path.LINETO)
-    codes[:, 0] = Path.MOVETO
-    if closed:
-        codes[:, -1] = Path.CLOSEPOLY
-    return Path(points.reshape(-1, 2), codes.reshape(-1))
-
-
 def lines(ax, pieces, colour, **more):
+    """One path of many lines: one element in the file, however many they are."""
     if len(pieces):
-        ax.add_patch(PathPatch(path_of(pieces), fill=False, edgecolor=colour, clip_on=False, **more))
+        path = Path(np.reshape(pieces, (-1, 2)), [Path.MOVETO, Path.LINETO] * len(pieces))
+        ax.add_artist(PathPatch(path, fill=False, edgecolor=colour, clip_on=False, **more))
 
 
 def legend(fig, handles, columns=4):
@@ -234,11 +226,11 @@ def timeline(doc, most=MOST_ROWS):
     thick = 0.32
     first_cpu = {int(g): rows.cpus[at] for g, at in zip(rows.group[first_of(rows.group)], first_of(rows.group))}
     for doing, colour in (("wait", WAIT), ("receive", RECEIVE), ("send", SEND)):
-        boxes = [[(bar["begin"], y - thick), (bar["end"], y - thick), (bar["end"], y + thick), (bar["begin"], y + thick),
-                  (bar["begin"], y - thick)] for bar in doc["bars"] if bar["doing"] == doing
-                 and first_cpu[rows.row[bar["cpu"]]] == bar["cpu"] for y in [rows.row[bar["cpu"]] + 0.5]]
+        boxes = [[(bar["begin"], y - thick), (bar["end"], y - thick), (bar["end"], y + thick), (bar["begin"], y + thick)]
+                 for bar in doc["bars"] if bar["doing"] == doing and first_cpu[rows.row[bar["cpu"]]] == bar["cpu"]
+                 for y in [rows.row[bar["cpu"]] + 0.5]]
         if boxes:
-            ax.add_patch(PathPatch(path_of(boxes, True), facecolor=colour, lw=0, zorder=2))
+            ax.add_artist(PathPatch(Path.make_compound_path_from_polys(np.array(boxes)), facecolor=colour, lw=0, zorder=2))
     ends = []
     for f in doc["flights"]:
         one, other = rows.row[f["from"]] + 0.5, rows.row[f["to"]] + 0.5
@@ -314,7 +306,7 @@ def tree(doc):
                       if (node_of[one] != node_of[other]) == far for (x1, y1), (x2, y2) in [(at[one], at[other])]]
             if curves:
                 codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4] * len(curves)
-                ax.add_patch(PathPatch(Path(np.array(curves).reshape(-1, 2), codes), fill=False, edgecolor=colour, ls=dash,
+                ax.add_artist(PathPatch(Path(np.array(curves).reshape(-1, 2), codes), fill=False, edgecolor=colour, ls=dash,
                                        lw=min(max(radius / 8, 0.7), 1.6), zorder=1))
         parent_of = {child: parent for parent, child in edges}
         for cpu, (x, y) in at.items():
@@ -456,99 +448,16 @@ def plot(doc):
     return Drawing(doc["title"], svg_of(fig), ["Dashed: " + place["words"] for place in doc["places"]], None)
 
 
-def figure(doc):
-    """A paper's: bars, lines or a heat map for each panel, one under the other."""
-    panels = [panel for panel in doc["panels"] if panel["chart"] != "none" and values(panel)]
-    heights = [(24 * len(panel["rows"]) + 90) if panel["chart"] == "heat" else 400 for panel in panels]
-    width = 900
-    fig = plt.figure(figsize=(width / 72, max(sum(heights), 10) / 72))
-    bottom = sum(heights)
-    for panel, height in zip(panels, heights):
-        bottom -= height
-        heat = panel["chart"] == "heat"
-        box = [(260 if heat else 80) / width, (bottom + (44 if heat else 110)) / sum(heights),
-               (width - (280 if heat else 100)) / width, (height - (84 if heat else 170)) / sum(heights)]
-        ax = fig.add_axes(box)
-        ax.set_title(panel["title"], loc="left", weight="bold", pad=10 if not heat else 22)
-        {"bars": paper_bars, "lines": paper_lines, "heat": paper_heat}[panel["chart"]](ax, panel)
-        if not heat:
-            ax.set_ylabel(f"{panel['y']}, {panel['unit']}" + (" (log)" if panel["log_y"] else ""))
-            if panel["log_y"]:
-                ax.set_yscale("log")
-            ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
-            ax.grid(axis="y", color=GRID, lw=0.8)
-            ax.set_axisbelow(True)
-            for sample in ax.legend(loc="lower left", bbox_to_anchor=(0, -0.46), ncol=4).findobj():
-                sample.set_gid(None)  # names are the marks'
-    notes = [note for panel in panels for note in panel["notes"]] + doc["notes"]
-    return Drawing(doc["title"], svg_of(fig), [doc["source"]] + notes, None)
-
-
-def drawn(cell):
-    return not cell["words"] and cell["value"] > 0
-
-
-def values(panel):
-    return [cell["value"] for row in panel["rows"] for cell in row["cells"] if drawn(cell)]
-
-
-def paper_bars(ax, panel):
-    shown = [s for s in range(len(panel["series"])) if any(drawn(row["cells"][s]) for row in panel["rows"])]
-    for nth, s in enumerate(shown):
-        bars = [(r + 0.84 * ((nth + 0.5) / len(shown) - 0.5), row["cells"][s]) for r, row in enumerate(panel["rows"])
-                if drawn(row["cells"][s])]
-        ax.bar([x for x, _ in bars], [cell["value"] for _, cell in bars], 0.84 / len(shown) * 0.9,
-               yerr=[min(cell["spread"], 1) * cell["value"] for _, cell in bars], color=CURVES[s % len(CURVES)],
-               label=panel["series"][s], gid=f"series:{panel['series'][s]}", error_kw={"elinewidth": 1, "ecolor": INK})
-    ax.set_xticks(range(len(panel["rows"])), [f"{row['name']}\n{row['kind']}" for row in panel["rows"]])
-    if len(panel["rows"]) > 6:
-        plt.setp(ax.get_xticklabels(), rotation=20, ha="right")
-    ax.set_xlabel(panel["rows_are"])
-
-
-def paper_lines(ax, panel):
-    for s, name in enumerate(panel["series"]):
-        points = [(row["x"], row["cells"][s]) for row in panel["rows"] if drawn(row["cells"][s])]
-        if points:
-            drawn_line = ax.errorbar([x for x, _ in points], [cell["value"] for _, cell in points],
-                        yerr=[min(cell["spread"], 1) * cell["value"] for _, cell in points], label=name, marker="o", ms=4,
-                        color=CURVES[s % len(CURVES)], ls="--" if s % 2 else "-", elinewidth=1)
-            drawn_line.lines[0].set_gid(f"series:{name}")
-    if panel["log_x"]:
-        ax.set_xscale("log")
-    rows = panel["rows"][::-(-len(panel["rows"]) // 12)]
-    ax.set_xticks([row["x"] for row in rows], [row["name"] for row in rows])
-    ax.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-    ax.set_xlabel(f"{panel['rows_are']}{', log' if panel['log_x'] else ''} ({panel['rows'][0]['kind']})")
-
-
-def paper_heat(ax, panel):
-    """A box for each number, dearest colour for the largest, the number in it."""
-    cells = np.array([[cell["value"] if drawn(cell) else np.nan for cell in row["cells"]] for row in panel["rows"]])
-    norm, colours = Normalize(np.nanmin(cells), np.nanmax(cells)), matplotlib.colormaps["viridis_r"]
-    ax.imshow(cells, cmap=colours, norm=norm, aspect="auto", interpolation="none")
-    for r, row in enumerate(panel["rows"]):
-        for s, cell in enumerate(row["cells"]):
-            dark = drawn(cell) and norm(cell["value"]) > 0.5
-            ax.text(s, r, cost_text(cell["value"]) if drawn(cell) else cell["words"], ha="center", va="center",
-                    color="#ffffff" if dark else INK, gid=f"series:{panel['series'][s]}" if drawn(cell) else None)
-    ax.set_xticks(range(len(panel["series"])), panel["series"])
-    ax.set_yticks(range(len(panel["rows"])), [f"{row['name']} ({row['kind']})" for row in panel["rows"]])
-    ax.tick_params(top=False, labeltop=True, bottom=False, labelbottom=False, length=0)
-    ax.set(xlabel=f"{panel['y']}, {panel['unit']}", ylabel=panel["rows_are"])
-
-
 def drawings(what, doc):
     if what == "matrix":
         return [heat_map(doc, kind, 1 << 30) for kind in ("send", "receive", "hop") if kind in doc]
     if what == "plots":
         return [plot(one) for one in doc["plots"]]
-    return [{"tree": tree, "figure": figure}[what](doc) if what in ("tree", "figure") else
-            {"schedule": rounds, "timeline": timeline}[what](doc, 1 << 30)]
+    return [tree(doc)] if what == "tree" else [{"schedule": rounds, "timeline": timeline}[what](doc, 1 << 30)]
 
 
-def file(what, doc):
-    """A file of its own: the drawings under each other, with the words above and below them, on white."""
+def file(shown, doc):
+    """A file of its own: drawings under each other, with the words above and below them, on white."""
     body, y, width = [], 16, WIDTH
     escape = lambda words: html.escape(one_line(words), quote=False)
 
@@ -557,7 +466,6 @@ def file(what, doc):
         y += size + 5
         body.append(f'<text x="24" y="{y:.0f}" font-size="{size}" fill="{colour}"{more}>{escape(text)}</text>')
 
-    shown = drawings(what, doc)
     for nth, drawing in enumerate(shown):
         words(drawing.title, 17 if nth == 0 else 14, more=' font-weight="bold"')
         if nth == 0 and "cpus" in doc:

@@ -45,10 +45,11 @@ std::string document_of(const Figure& figure) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-void draw(const Figure& figure, const std::string& pictures, const std::string& path) {
+void draw(const Figure& figure, const std::string& build, const std::string& path) {
   std::string quoted = "'";
   for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  const std::string command = fmt::format("python3 '{}' figure {}'", pictures, quoted);
+  const std::string command =
+      fmt::format("python3 '{0}/pictures/smelt-pictures' '{0}/bench/lab/figure.py' {1}'", build, quoted);
   std::signal(SIGPIPE, SIG_IGN);  // it may end before it has read everything
   std::FILE* const pipe = ::popen(command.c_str(), "we");
   if (!pipe) throw UserError("no process can be started; is there memory?");

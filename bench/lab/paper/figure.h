@@ -53,7 +53,7 @@ struct Figure {
 
 std::string text_of(const Figure& figure);
 std::string document_of(const Figure& figure);  // JSON
-// By the program smelt-pictures, which lies at `pictures`. Throws UserError.
-void draw(const Figure& figure, const std::string& pictures, const std::string& path);
+// By smelt-pictures and our figure.py, which lie in the build tree. Throws UserError.
+void draw(const Figure& figure, const std::string& build, const std::string& path);
 
 }  // namespace smelt::paper

@@ -61,7 +61,7 @@ void write_file(const std::string& path, const std::string& text) {
 void run_one(const Command& command, const FigureSettings& settings, const std::string& svg) {
   const Figure figure = command.make(settings);
   fmt::print("{}", text_of(figure));
-  if (!svg.empty()) draw(figure, settings.build + "/pictures/smelt-pictures", svg);
+  if (!svg.empty()) draw(figure, settings.build, svg);
 }
 
 // Each in a process of its own: the remains of one (OpenMP's threads) do not disturb the next, and a figure that fails
