@@ -191,19 +191,3 @@ def dot(doc, ascii=False, colour=False):
             out.append(f'  "{m["from"]}" -> "{m["to"]}" [label="{m["round"] + 1}: {m["hop"]:.0f}", '
                        f'color="{ROUND_COLOURS[m["round"] % len(ROUND_COLOURS)]}"];')
     return "\n".join(out) + "\n}\n"
-
-
-def dot_of_rounds(doc, ascii=False, colour=False):
-    """A node is a participant at the beginning of a round; it stands on the line of its earlier and later selves."""
-    node = dict(zip(doc["cpus"], doc["nodes"]))
-    title = f"{doc['machine']}: {doc['op']} by {doc['pattern']}, {doc['predicted']:.1f} {doc['unit']} " \
-            f"({doc['cost_model']} cost model)" + (f", {doc['date']}" if "date" in doc else "")
-    out = [f"digraph smelt {{\n  label={quoted(title)};\n  rankdir=LR;", '  node [shape=circle, fontname="sans-serif"];',
-           '  edge [fontname="sans-serif", fontsize=10];']
-    for cpu in doc["cpus"]:
-        out += [f'  "{cpu}@{r}" [label="{cpu}", group="{cpu}"];' for r in range(doc["rounds"] + 1)]
-        out += [f'  "{cpu}@{r}" -> "{cpu}@{r + 1}" [style=dotted, arrowhead=none, weight=8];' for r in range(doc["rounds"])]
-    for m in doc["messages"]:
-        out.append(f'  "{m["from"]}@{m["round"]}" -> "{m["to"]}@{m["round"] + 1}" [label="{m["hop"]:.0f}", '
-                   f'color="{FAR if node[m["from"]] != node[m["to"]] else "#0072b2"}"];')
-    return "\n".join(out) + "\n}\n"
