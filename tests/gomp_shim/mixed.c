@@ -5,6 +5,7 @@
 //   mixed SEED [PARTS [MOST_THREADS [SECONDS [KINDS]]]]
 //   mixed kinds       names all kinds
 // KINDS reduces a program that fails: "trees,region,inner" are these kinds alone, "-fork,-cancel" all but these.
+// Without the kind "tasks", regions and loops make none either.
 //
 // Ends with 1 at the first wrong answer, with 2 when it is not done after SECONDS.
 #include <signal.h>
@@ -116,8 +117,8 @@ static void open_region(unsigned state, int depth, int most, struct Settings now
 #else
   const int set_first = 3;
 #endif
-  const int drawn = draw(state, 1, 7), form = drawn == 3 ? set_first : drawn, wanted = 1 + draw(state, 2, most),
-            now_active = team ? team->active : 0;
+  const int drawn = without_tasks ? draw(state, 1, 5) : draw(state, 1, 7), form = drawn == 3 ? set_first : drawn,
+            wanted = 1 + draw(state, 2, most), now_active = team ? team->active : 0;
   const int condition = form != 1 || draw(state, 3, 3) != 0,
             size = expected_size(now, condition ? wanted : 1, now_active);
   *t = (struct Team){.outer = team, .outer_number = omp_get_thread_num(), .depth = depth, .common = hash(state, 4)};
@@ -243,6 +244,7 @@ int main(int count, char** argument) {
   const char* kinds = count > 5 ? argument[5] : "";
   for (int i = 0; i < kParts; ++i) parts[i].off = is_off(parts[i].name, kinds);
   for (int i = 0; i < kConstructs; ++i) constructs[i].off = is_off(constructs[i].name, kinds);
+  without_tasks = is_off("tasks", kinds);
   solos_first = !is_off("solos", kinds);
   children_open_regions = !is_off("child_regions", kinds);
   omp_init_lock(&lock);

@@ -58,6 +58,7 @@ struct Settings {
 
 static struct Settings initial;  // of the process, by its environment
 static int limited;              // by OMP_THREAD_LIMIT: sizes of teams are not exact
+static int without_tasks;        // no construct makes any
 static int list[8], listed;      // OMP_NUM_THREADS as a list
 
 static struct Settings settings_now(void) {

@@ -26,7 +26,8 @@ static void do_barriers(struct Team* t, struct Scene* s, unsigned state) {
 static void do_loops(struct Team* t, struct Scene* s, unsigned state) {
   (void)t;
   const int n = draw(state, 1, kIterations + 1), chunk = 1 + draw(state, 2, 9), half = n / 2;
-  switch (draw(state, 3, 10)) {
+  const int form = draw(state, 3, 10);
+  switch (form == 9 && without_tasks ? 5 : form) {
     case 0:
 #pragma omp for schedule(dynamic, chunk) nowait
       for (int i = 0; i < n; ++i) {
@@ -93,7 +94,7 @@ static void do_loops(struct Team* t, struct Scene* s, unsigned state) {
       }
   }
 #pragma omp barrier
-  expect_times(s, draw(state, 3, 10) == 6 ? 2 * half : n);
+  expect_times(s, form == 6 ? 2 * half : n);
 }
 
 static void do_ordered(struct Team* t, struct Scene* s, unsigned state) {

@@ -10,9 +10,14 @@ shim=$1 unmarked=$2 programs=$3
 
 export OMP_WAIT_POLICY=passive  # inner teams of libomp's spin long else
 alone="SMELT_CPUS=64 SMELT_TUNE=spin_us=20"
-# Those that libomp 14 itself serves without fail; of tasks and several threads that have regions, one at a time.
-kinds=region,sizes,levels,threadprivate,barriers,loops,sections,singles,locks,inner,flags,idle,target
-kinds_of() { if [ $(($1 % 2)) = 0 ]; then echo "$kinds,trees,tree,tasks"; else echo "$kinds,threads"; fi; }
+# Those that libomp 14 itself serves without fail. Tasks are left out beside two kinds, for faults of its own (19 has the
+# first, too):
+#   - threads: where one has a region with tasks and ends, its workers still hold the freed memory of those tasks in a
+#     list, and follow it when they serve another thread's tasks (___kmp_fast_free). Such a program falls in every run.
+#   - inner: the team of an inner region with tasks is freed while a worker still looks for tasks in it (__kmp_steal_task):
+#     3 of 400 runs of seed 12 fall. Where inner teams are hot, and so not freed, 4 of 40 runs of seed 22 hang.
+kinds=region,sizes,levels,threadprivate,barriers,loops,sections,singles,locks,flags,idle,target
+kinds_of() { if [ $(($1 % 2)) = 0 ]; then echo "$kinds,trees,tree,tasks"; else echo "$kinds,inner,threads"; fi; }
 
 # libomp 19 as Debian builds it, with assertions, fails two of them now and then: kmp_dispatch.cpp(1618) and kmp_tasking.cpp(3248), in 3 of
 # 632 runs of these programs without Smelt and 1 of 632 with it. Such a run says nothing of the shim: it is made again, and counted.
