@@ -16,6 +16,9 @@ import sys
 import threading
 import time
 
+# Times the limit, for a program whose waits never yield: of more threads than CPUs each waits a time slice at every
+# barrier, and beside load for many.
+SPINNING = 10
 # What a user may set: how often, and to what. The words of a list come one by one. With
 # OMP_MAX_TASK_PRIORITY libgomp 12 itself falls.
 SETTINGS = {
@@ -78,7 +81,8 @@ def command(options, settings, arguments, kinds, stock=False):
                     if not name.startswith(('SMELT_', 'PRETENDED_', 'LD_'))}
     else:
         settings = {'LD_PRELOAD': options.shim} | settings
-    words = [f'{name}={value}' for name, value in settings.items()] + [options.program, *arguments, str(options.limit)]
+    limit = options.limit * (SPINNING if settings.get('SMELT_WAIT') == 'spin' else 1)
+    words = [f'{name}={value}' for name, value in settings.items()] + [options.program, *arguments, str(limit)]
     return words + ([','.join(kinds)] if kinds else [])
 
 
@@ -109,7 +113,7 @@ def run(options, words, jolts=False):
         if jolts:
             threading.Thread(target=jolt, args=(process, time.monotonic() + 10), daemon=True).start()
         try:  # the program has a limit of its own; this one is for where its signal does not come through
-            said = process.communicate(timeout=options.limit + 20)[0].decode(errors='replace')
+            said = process.communicate(timeout=SPINNING * options.limit + 20)[0].decode(errors='replace')
         except subprocess.TimeoutExpired:
             process.kill()
             return 'killed: no end\n' + process.communicate()[0].decode(errors='replace')
