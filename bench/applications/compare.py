@@ -32,8 +32,9 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-QUOTA = "quota:"
-SETTINGS = ("SMELT_", "OMP_", "GOMP_", "OMPI_MCA_", "KMP_")
+QUOTA = re.compile(r"(quota|fit):(\d+(?:\.\d+)?)")
+SETTINGS = ("SMELT_", "OMP_", "GOMP_", "OMPI_MCA_", "KMP_", "NUMBA_")
+NUMBERS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 CASES = ("bound", "4", "8", "hog")
 
 
@@ -44,8 +45,9 @@ class Failed(Exception):
 def command_of(program, case, folders, cpus):
     """The words of the command and what the environment gets for it."""
     number = int(case) if case.isdigit() else cpus
-    if case.startswith(QUOTA):
-        return [word.format(here=HERE, **folders) for word in program["run"]], {}
+    if QUOTA.fullmatch(case):
+        return [word.format(here=HERE, **folders) for word in program.get("quota", program["run"])], (
+            {name: str(cpus) for name in NUMBERS} if case.startswith("fit") else {})
     words = [word.format(n=number, here=HERE, **folders) for word in program["run"]]
     environment = {}
     if program["kind"] == "mpi":
@@ -127,10 +129,12 @@ def hop(build, environment):
 def pairs_of(program, case, arguments, folders, plain, cpus):
     words, more = command_of(program, case, folders, cpus)
     environment = {**plain, **more}
-    quota = float(case[len(QUOTA):]) if case.startswith(QUOTA) else None
-    sides = {"stock": words, "smelt": [os.path.join(arguments.build, "core/smelt"), "run", "--"] + words}
+    limited = QUOTA.fullmatch(case)
+    quota = float(limited[2]) if limited else None
+    options = ["--fit"] if limited and limited[1] == "fit" else []
+    sides = {"stock": words, "smelt": [os.path.join(arguments.build, "core/smelt"), "run"] + options + ["--"] + words}
     if quota is not None:
-        sides["one thread"] = ["env", "OMP_NUM_THREADS=1"] + words
+        sides["one thread"] = ["env"] + [f"{name}=1" for name in NUMBERS] + words
     times, hops = {side: [] for side in sides}, []
     hog = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if case == "hog" else None
     try:
@@ -175,7 +179,7 @@ def main():
     cases = arguments.cases.split(",")
     only = arguments.only.split(",") if arguments.only else [program["name"] for program in programs]
     unknown = [name for name in only if name not in [program["name"] for program in programs]]
-    known = all(case in CASES or re.fullmatch(QUOTA + r"\d+(\.\d+)?", case) for case in cases)
+    known = all(case in CASES or QUOTA.fullmatch(case) for case in cases)
     if unknown or not known or arguments.pairs < 1 or len(folders) < len(arguments.at):
         parser.error(f"no program is called {unknown[0]}" if unknown else
                      "see --help: --at NAME=FOLDER, --cases, --pairs")
@@ -190,12 +194,13 @@ def main():
         if program["name"] not in only:
             continue
         needed = re.findall(r"{([a-z0-9_]+)}", " ".join(program["run"]))
+        told = "{n}" in " ".join(program.get("quota", program["run"])) or program["kind"] == "mpi"
         missing = [name for name in needed if name not in ("n", "here") and name not in folders]
         if missing:
             left_out.append(f"{program['name']}: no --at {missing[0]}=FOLDER")
             continue
         for case in cases:
-            if case.startswith(QUOTA) and ("n" in needed or program["kind"] == "mpi"):
+            if QUOTA.fullmatch(case) and told:
                 left_out.append(f"{program['name']}, {case}: it is told its number")
                 continue
             try:
@@ -203,7 +208,7 @@ def main():
             except (Failed, OSError) as failure:
                 failures.append(f"{program['name']}, {case}: {failure}")
                 continue
-            if case.startswith(QUOTA):
+            if QUOTA.fullmatch(case):
                 print(f"{program['name']}, {case}: " + "; ".join(
                     f"{side} {' '.join(f'{each:.3f}' for each in times[side])}" for side in times), file=sys.stderr)
                 times["stock"] = [min(both) for both in zip(times["stock"], times["one thread"])]

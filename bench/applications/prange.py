@@ -1,10 +1,11 @@
-"""numba's parallel loops over GCC's libgomp: many short ones, each over 20,000 numbers. prange.py THREADS"""
+"""numba's parallel loops over GCC's libgomp: many short ones, each over 20,000 numbers. prange.py [THREADS]"""
 import os
 import sys
 import time
 
 os.environ["NUMBA_THREADING_LAYER"] = "omp"
-os.environ["NUMBA_NUM_THREADS"] = sys.argv[1]
+if len(sys.argv) > 1:
+    os.environ["NUMBA_NUM_THREADS"] = sys.argv[1]
 
 import numba
 import numpy
