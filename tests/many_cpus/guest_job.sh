@@ -178,6 +178,13 @@ changes() {
     --bind-to none "$mpi/barrier" --light --rounds $rounds_meanwhile --mixed $((rounds_meanwhile / 5))
 }
 
+# --- quotas: the hierarchy here is of version 2
+
+quotas() {
+  check "smelt run --fit under quotas" 0 '^control groups of version 2$' /smelt/core/fit_quota_test.sh "$smelt"
+  check "teams by the quota" 0 '^control groups of version 2$' /smelt/core/team_size_test.sh "$shim" "$shim" "$omp/team_size"
+}
+
 # --- its costs
 
 calibration() {

@@ -30,7 +30,8 @@ case " $* " in
     "$here/conformance_programs.py" "$build/tests/conformance/work" "$files/smelt/conformance" $tests ||
       [ $? -eq 77 ] || exit 1 ;;
 esac
-cp "$here/machines.sh" "$here/../gomp_shim/checks.sh" "$files/smelt"
+cp "$here/machines.sh" "$here/../gomp_shim/checks.sh" "$here/../control_group.sh" "$files/smelt"
+cp "$here/../cli/fit_quota_test.sh" "$here/../gomp_shim/team_size_test.sh" "$files/smelt/core"
 cp "$here/guest_job.sh" "$files/job"
 echo "$name" >"$files/smelt/machine"
 echo "$*" >"$files/smelt/parts"
