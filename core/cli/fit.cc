@@ -48,9 +48,7 @@ int runnable_others(const SystemFiles& files, const std::string& group) {
 }
 
 uint32_t number_in(const char* text) {
-  char* end = nullptr;
-  const unsigned long value = text ? std::strtoul(text, &end, 10) : 0;
-  return text && end != text ? static_cast<uint32_t>(std::min(value, 100000ul)) : 0;
+  return text ? static_cast<uint32_t>(std::min(std::strtoul(text, nullptr, 10), 100000ul)) : 0;
 }
 
 // Is the quota less than the CPUs?
@@ -102,18 +100,19 @@ Fit fit_into(const Room& room, const std::function<const char*(const char*)>& en
   if (room.ranks > 1) fit.why += fmt::format(", for {} ranks", room.ranks);
 
   const std::string threads = std::to_string(fit.threads);
-  // A list gives the sizes of inner levels behind the first.
-  const char* const set = environment("OMP_NUM_THREADS");
-  const std::string text = set ? set : "";
-  const size_t comma = std::min(text.find(','), text.size());
-  if (number_in(set) == 0)
-    fit.changes.push_back({"OMP_NUM_THREADS", threads});
-  else if (number_in(set) > fit.threads)
-    fit.changes.push_back({"OMP_NUM_THREADS", threads + text.substr(comma)});
-  // Pools of their own, which look at OMP_NUM_THREADS where these are not set.
+  // What is set is lowered. A list of OpenMP's gives the sizes of inner levels behind the first.
+  const auto lower = [&](const char* name, bool needed) {
+    const std::string set = environment(name) ? environment(name) : "";
+    const uint32_t number = number_in(set.c_str());
+    if (number > fit.threads || (needed && number == 0))
+      fit.changes.push_back({name, threads + set.substr(number ? std::min(set.find(','), set.size()) : set.size())});
+    if (needed && number == 0 && !set.empty()) fit.why += fmt::format("; {}={} was no number", name, set);
+  };
+  lower("OMP_NUM_THREADS", true), lower("NUMBA_NUM_THREADS", true);
+  // These pools look at OMP_NUM_THREADS where theirs is not set.
   for (const char* const name : {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
                                  "NUMEXPR_NUM_THREADS", "OMP_THREAD_LIMIT"})
-    if (number_in(environment(name)) > fit.threads) fit.changes.push_back({name, threads});
+    lower(name, false);
   std::string names;
   for (const EnvironmentChange& change : fit.changes)
     names += fmt::format("{}{}={}", names.empty() ? "" : " ", change.name, *change.value);

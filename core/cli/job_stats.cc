@@ -124,10 +124,9 @@ std::string silent_text(uint64_t silent, const char* noun) {
 }
 
 std::string regions_left(const OpenMpStats& one) {
-  const uint64_t left = one.regions - std::min(one.hot, one.regions);
-  if (left == 0) return "";
-  const std::string why = one.not_hot.empty() ? "the first of a size, or nested" : one.not_hot;
-  return fmt::format("; {} left to {}: {}", count_of(left, "region"), one.runtime, why);
+  if (one.hot >= one.regions) return "";
+  return fmt::format("; {} left to {}: {}", count_of(one.regions - one.hot, "region"), one.runtime,
+                     one.not_hot.empty() ? "the first of a size, or nested" : one.not_hot);
 }
 
 std::string openmp_text(const OpenMpStats& one) {
@@ -149,9 +148,9 @@ std::string openmp_text(const OpenMpStats& one) {
     // "0 of 1" before thousands of barriers reads as nothing; what was left is told below.
     if (forks && (one.hot > 0 || one.barriers == 0))
       served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));
-    served.push_back(forks ? count_of(one.barriers, "barrier")
-                           : count_of(one.barriers, "barrier") +
-                                 (one.barriers == 1 ? " or reduction" : " or reductions"));
+    served.push_back(count_of(one.barriers, "barrier") + (forks               ? ""
+                                                          : one.barriers == 1 ? " or reduction"
+                                                                              : " or reductions"));
     if (one.loops) served.push_back(count_of(one.loops, "dynamic loop"));
     if (one.tasks) served.push_back(count_of(one.tasks, "task"));
     text += in_words(served) + " served";
@@ -163,7 +162,9 @@ std::string openmp_text(const OpenMpStats& one) {
   if (one.elsewhere)
     text += fmt::format("; {} of another OpenMP runtime not served", count_of(one.elsewhere, "region"));
   if (one.told > 1) text += fmt::format("; in {} processes", one.told);
-  if (one.guessed) text += "; costs guessed (run 'smelt calibrate')";
+  if (one.guessed)
+    text += environment("SMELT_PROFILE") ? "; costs guessed (SMELT_PROFILE names none of use here)"
+                                         : "; costs guessed (run 'smelt calibrate')";
   return text + silent;
 }
 
@@ -197,7 +198,7 @@ std::string collectives_text(const CollectiveStats& one, const JobKind& kind) {
                        : "of a kind that Smelt does not serve";
     text += fmt::format("; {} left to Open MPI: {}", one.passed_on, why);
   }
-  if (one.told + one.silent < one.ranks) text += fmt::format("; told by {} of the ranks, those of this node", one.told);
+  if (one.told + one.silent < one.ranks) text += fmt::format("; told by {} of the ranks, the rest elsewhere", one.told);
   return text + silent;
 }
 

@@ -303,8 +303,8 @@ int dispatch(const Program& program, std::vector<std::string> words) {
   }
   if (words.empty()) throw UserError(fmt::format("which command? {}; see 'smelt --help'", listed(names_of_verbs(app))));
   check_verb(app, words);
-  if (words[0] == "run" ||
-      words[0] == "try") {  // behind "--" everything belongs to the program, and the parser must not look at it
+  const std::string first = words[0];
+  if (first == "run" || first == "try") {  // behind "--" all belongs to the program, and is not for the parser
     const auto dashes = std::find(words.begin(), words.end(), "--");
     tail.assign(dashes, words.end());
     words.erase(dashes, words.end());
@@ -326,7 +326,7 @@ int dispatch(const Program& program, std::vector<std::string> words) {
       names += verb->get_name() + " ";
     }
     if (dynamic_cast<const CLI::RequiredError*>(&error))
-      text = verb != &app ? missing_text(*verb, text) : fmt::format("{}: no such option;", words.back());
+      text = verb != &app ? missing_text(*verb, text) : fmt::format("{}: no such option;", first);
     throw UserError(fmt::format("{} see 'smelt {}--help'", text, names));
   }
   return chosen();

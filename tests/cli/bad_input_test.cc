@@ -37,7 +37,8 @@ TEST(BadInput, Verbs) {
   expect_refused({"calibrat"}, "did you mean 'calibrate'?");
   expect_refused({"zzzzzz"}, "is not a command; see 'smelt --help'");
   expect_refused({""}, "is not a command");
-  expect_refused({"--nonsense"}, "see 'smelt --help'");
+  for (const std::string word : {"--nonsense", "-v"})
+    expect_refused({word}, word + ": no such option; see 'smelt --help'");
   expect_refused({"info", "tree"}, "see 'smelt info --help'");
 }
 

@@ -90,10 +90,11 @@ TEST(Run, TellsWhatWasServed) {
   EXPECT_NE(outcome.err.find(" of 40 parallel regions and "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("; in 2 processes"), std::string::npos) << outcome.err;
 
-  // The option is the same.
-  outcome = run({{"run", "--stats", "--", program, "5"}, {{"SMELT_TUNE", "spin_us=50"}}});
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  // The option is the same. A bad setting is told once, and calibrating is no remedy for a profile of no use.
+  outcome = run({{"run", "--stats", "--", program, "5"}, {{"SMELT_PROFILE", "/none"}, {"SMELT_VERBOSE", "much"}}});
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 3) << outcome.err;
   EXPECT_NE(outcome.err.find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
+  EXPECT_TRUE(outcome.err.ends_with("; costs guessed (SMELT_PROFILE names none of use here)\n")) << outcome.err;
 
   outcome = run({{"run", "--verbose", "--", "sh", "-c", program + " 5"}, counted});
   EXPECT_NE(last_line(outcome).find(" of 5 parallel regions and "), std::string::npos) << outcome.err;
