@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 
+#include "discover/cpu_load.h"
 #include "discover/machine.h"
 #include "epcc/campaign.h"
 #include "epcc/program.h"
@@ -20,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace smelt::epcc;
+
+// CPUs' worth of others' work from which on calibrate, too, says that it measured beside it.
+constexpr double kNoticedLoad = 0.2;
 
 constexpr const char* kMethod = R"(Statistics:
   A run is one process that measures one construct by EPCC's method; its figure is the median over its samples where the
@@ -168,8 +172,13 @@ int run(const CLI::App& app, Arguments& a) {
   else if (a.libomp != "none")
     r.libomp = fs::absolute(a.libomp);
 
-  const Results results = run_campaign(r, cpus, terminal_progress());
+  const smelt::LoadWatch watch(smelt::this_system());
+  Results results = run_campaign(r, cpus, terminal_progress());
   end_progress();
+  if (const double others = watch.so_far().others_cpus; !a.json && r.hogs == 0 && others >= kNoticedLoad)
+    results.warnings.push_back(fmt::format(
+        "Load     others used {:.1f} CPUs meanwhile: ratios are those of that moment, so look again when it is quiet",
+        others));
   const std::string text = fmt::format("{}, {} CPUs allowed{}", machine.name(), cpus.size(),
                                        machine.virtualised ? ", virtual: near and far may change at any time" : "");
   fmt::print("{}", a.json ? report_json(r, results, text) : report_text(r, results, text));
