@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -46,18 +44,18 @@ bool counts(const char* node) { return is_of_gomp(node) || std::strncmp(node, "O
 bool is_released(const char* node) { return is_among(node, kReleasedNodes); }
 bool is_known_node(const char* node) { return is_released(node) || is_among(node, kNodesOf17); }
 
-constexpr auto kKnownExports = [] {
-  auto known = std::to_array<uint64_t>({
-#define SYMBOL(name) hash(#name),
-#include "symbols.def"
-#define EXPORT(name) hash(#name),
-#include "exports.def"
-  });
-  std::sort(known.begin(), known.end());
-  return known;
-}();
-
-bool nodes_are_known = false;
+// What the nodes of 17 have beside the names of symbols.def: none of these makes tasks, is a barrier of a team, or
+// changes what regions inherit. Some are for tools: GOMP_loop_static_worksharing and
+// GOMP_distribute_static_worksharing, which ask for thread and team, and GOMP_has_masked_thread_num. Their forms with
+// _start, _with_end, _dispatch and _end, and the ends of single, scope and masked, are called by programs that are
+// built with -fopenmp-ompt, and do the same, or nothing.
+constexpr char kOtherNamesOf17[] =
+    "GOMP_distribute_static_worksharing\0GOMP_distribute_static_worksharing_dispatch\0"
+    "GOMP_distribute_static_worksharing_end\0GOMP_distribute_static_worksharing_start\0GOMP_has_masked_thread_num\0"
+    "GOMP_has_masked_thread_num_with_end\0GOMP_loop_static_worksharing\0GOMP_loop_static_worksharing_dispatch\0"
+    "GOMP_loop_static_worksharing_end\0GOMP_loop_static_worksharing_start\0GOMP_masked_end\0GOMP_reduction_end\0"
+    "GOMP_reduction_start\0GOMP_scope_end\0GOMP_single_end\0GOMP_single_start_with_end\0omp_control_tool_\0"
+    "omp_control_tool_8_\0omp_target_memset\0";
 
 // May a program call what it is, as it is there, with nothing changed for the entry points that we take? A name that is
 // known may have come in a new version.
@@ -65,8 +63,7 @@ bool is_known_export(const char* name, const char* node) {
   const bool is_node = std::strncmp(name, "GOMP_", 5) == 0 && name[5] >= '0' && name[5] <= '9';
   if (is_node || (!is_of_gomp(name) && std::strncmp(name, "omp_", 4) != 0)) return true;
   if (std::strncmp(name, "omp_get_", 8) == 0) return true;  // it only asks
-  return (nodes_are_known || is_known_node(node)) &&
-         std::binary_search(kKnownExports.begin(), kKnownExports.end(), hash(name));
+  return is_released(node) || (is_known_node(node) && (is_among(name, slot_names) || is_among(name, kOtherNamesOf17)));
 }
 
 char first_unknown[64];
@@ -84,7 +81,7 @@ bool note_export(const char* name, const char* node) {
 const char* why_not_newer(const void* entry) {
   static char why[160];
   if (!library_version()[0]) return "this libgomp has no version nodes";
-  nodes_are_known = knows_versions(entry, {counts, is_known_node});
+  const bool nodes_are_known = knows_versions(entry, {counts, is_known_node});
   if (!for_each_export(entry, note_export)) return "this libgomp does not show what it exports";
   if (unknown_exports > 0) {
     char others[32] = "";
