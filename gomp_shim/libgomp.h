@@ -49,8 +49,6 @@ void GOMP_taskwait(void);
 void GOMP_taskwait_depend(void**);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
-void GOMP_taskgroup_reduction_register(uintptr_t*);
-void GOMP_task_reduction_remap(size_t, size_t, void**);
 void GOMP_workshare_task_reduction_unregister(bool);
 void GOMP_scope_start_with_end(uintptr_t*);
 void* GOMP_single_copy_start(void);

@@ -42,15 +42,14 @@
 // The model: tests/model_check/quiet.pml.
 //
 // Left to libgomp whole: (a) detach, priority where OMP_MAX_TASK_PRIORITY makes it count, depend on omp_all_memory,
-// target tasks; (b) tasks in a worksharing construct with `reduction(task, ...)` (those of taskgroups and task loops
-// with reductions are ours: task_reductions.cc); (c) teams of one; (d) tasks made between barriers of which eight in a
-// row were libgomp's (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region,
-// because tasks inherit it from their maker (those that wait then get the setting from before). The thread that has
-// made such a task makes no task of ours until its next barrier, and tasks made inside a body that libgomp runs are
-// libgomp's. A taskgroup in which it does so is opened at libgomp, too, and those that it opens after that are
-// libgomp's alone; a task of ours in a group that makes some ends when they have. Before it makes one, those of ours
-// that have dependences and the same parent have ended: so no dependence ever is between one of libgomp's and one of
-// ours.
+// mutexinoutset, inoutset or omp_depend_t, target tasks; (b) tasks with reductions, of groups, task loops and
+// worksharing constructs; (c) teams of one; (d) tasks made between barriers of which eight in a row were libgomp's
+// (openmp/episodes.h); (e) tasks made after a setting (omp_set_...) was changed in the region, because tasks inherit it
+// from their maker (those that wait then get the setting from before). The thread that has made such a task makes no
+// task of ours until its next barrier, and tasks made inside a body that libgomp runs are libgomp's. A taskgroup in
+// which it does so is opened at libgomp, too, and those that it opens after that are libgomp's alone; a task of ours in
+// a group that makes some ends when they have. Before it makes one, those of ours that have dependences and the same
+// parent have ended: so no dependence ever is between one of libgomp's and one of ours.
 //
 // The end of a region that libgomp joins is a barrier of ours before that, so that those who come early help: in a
 // master's first regions, and where tasks were made before (expects_tasks()). In other regions the threads that have

@@ -17,8 +17,6 @@
 namespace smelt::gomp {
 namespace {
 
-constexpr uintptr_t kDependIn = 1, kDependOut = 2, kDependMutexinoutset = 4, kDependInoutset = 5;  // of omp_depend_t
-
 // These flags change nothing for us. A priority counts only where OMP_MAX_TASK_PRIORITY says so.
 unsigned plain_flags = kUntied | kMergeable;
 bool is_plain(unsigned flags) { return (flags & ~plain_flags) == 0; }
@@ -31,12 +29,6 @@ inline void copy_arguments(void* to, const void* from, long size) {
     std::memcpy(to, from, 16);
   else
     std::memcpy(to, from, static_cast<size_t>(size));
-}
-
-// The compiler's function makes copies of arguments that have constructors.
-inline void construct_arguments(void* to, const TaskCall& call) {
-  call.copy(to, call.data);
-  if (call.bounds) std::memcpy(to, call.bounds, 2 * sizeof *call.bounds);
 }
 
 // A task with its arguments, not counted yet; nullptr: no memory.
@@ -84,29 +76,15 @@ void count_created(Worker& worker) {
   worker.deque.made.store(++worker.created, std::memory_order_relaxed);
 }
 
-// GOMP_task's list: {n, outs, addresses}, the outs first, or {0, n, outs, mutexinoutsets, ins, addresses, pointers to
-// omp_depend_t}. False: some are not to be had here (omp_all_memory, which is no address, and kinds not known).
+// GOMP_task's list: {n, outs, addresses}, the outs first. False: some are not to be had here. These are omp_all_memory,
+// which is no address, and all lists that begin with 0: they may have mutexinoutset, inoutset and omp_depend_t.
 template <typename Each>
 bool each_dependence(void** list, Each each) {
-  const auto number = [=](uint32_t i) { return reinterpret_cast<uintptr_t>(list[i]); };
-  const bool brief = number(0) != 0;
-  const uintptr_t count = brief ? number(0) : number(1);
-  const uintptr_t outs = brief ? number(1) : number(2) + number(3);
-  const uintptr_t plain = brief ? count : outs + number(4);
-  void** const addresses = list + (brief ? 2 : 5);
+  const auto count = reinterpret_cast<uintptr_t>(list[0]), outs = reinterpret_cast<uintptr_t>(list[1]);
+  if (count == 0) return false;
   for (uintptr_t i = 0; i < count; ++i) {
-    void* address = addresses[i];
-    Access access = i < outs ? Access::kOut : Access::kIn;
-    if (i >= plain) {
-      void** const object = static_cast<void**>(address);
-      const auto kind = reinterpret_cast<uintptr_t>(object[1]);
-      address = object[0];
-      if (kind < kDependIn || kind > kDependInoutset) return false;
-      if (kind >= kDependOut && kind <= kDependMutexinoutset) access = Access::kOut;
-      if (kind == kDependInoutset) access = Access::kInoutset;
-    }
-    if (!address) return false;
-    each(address, access);
+    if (!list[2 + i]) return false;
+    each(list[2 + i], i < outs ? Access::kOut : Access::kIn);
   }
   return true;
 }
@@ -227,7 +205,7 @@ bool has_enough(const Position& position) {
   if (!deferred && !call.copy) {  // runs before we return, with the maker's own arguments
     task->data = call.data;
   } else if (call.copy) {
-    construct_arguments(task->data, call);
+    call.copy(task->data, call.data);  // the compiler's, of arguments that have constructors
   } else if (call.size > 0) {
     std::memcpy(task->data, call.data, static_cast<size_t>(call.size));
   }
@@ -267,7 +245,7 @@ inline bool make_plain(Position& position, Task& parent, const TaskCall& call) {
   Task* const task = new_task(worker, me, &parent, call, 0);
   if (!task) return false;
   if (call.copy)
-    construct_arguments(task->data, call);
+    call.copy(task->data, call.data);
   else
     copy_arguments(task->room, call.data, call.size);
   count_task(&parent, me);
@@ -303,23 +281,10 @@ bool smelt_gomp_own_tasks = false;
 
 namespace {
 
-// libgomp would not fill in the bounds: at once, with arguments on the stack, where it has them, too.
-[[gnu::noinline]] void call_bounded(MakeCall c, const void* caller);
-
 void call_libgomp(const MakeCall& c, const void* caller) {
-  if (c.task.bounds) return call_bounded(c, caller);
   reinterpret_cast<decltype(&::GOMP_task)>(meant(smelt_real_GOMP_task, caller))(
       c.task.function, c.task.data, c.task.copy, c.task.size, c.task.align, c.deferred, c.flags, c.depend, c.priority,
       c.detach);
-}
-void call_bounded(MakeCall c, const void* caller) {
-  const auto align = static_cast<uintptr_t>(c.task.align);
-  const auto room = reinterpret_cast<uintptr_t>(__builtin_alloca(static_cast<size_t>(c.task.size) + align));
-  void* const data = reinterpret_cast<void*>(aligned(room, align));
-  construct_arguments(data, c.task);
-  c.task = {c.task.function, data, nullptr, c.task.size, c.task.align};
-  c.deferred = false;
-  call_libgomp(c, caller);
 }
 
 // Passes the call on where tasks are libgomp's.

@@ -17,7 +17,6 @@ struct TaskCall {
   void* data;
   void (*copy)(void*, void*);
   long size, align;
-  const GompUll* bounds = nullptr;  // two, for the beginning of what `copy` makes, which leaves that out
 };
 
 // The arguments of GOMP_task. `caller`, below: where the program's call returns to.
@@ -38,11 +37,6 @@ void make_task(const MakeCall& call, const void* caller);
 // It may be called where makes_own() is true.
 void start_group(Position& position);
 void end_group(Position& position);
-
-// Reductions in the group that the calling thread has just begun. False: it is none of ours.
-bool add_reductions(Position& position, uintptr_t* arrays);
-// That group's tasks are over.
-void end_reductions(Position& position);
 
 // Is the calling thread in a body whose constructs are ours?
 bool is_ours_here(Position& position, const void* caller);
@@ -67,8 +61,5 @@ void wait_for_node(TaskTeam& team, Position& position, const DependNode& node);
 // Back when the children of the current task that the list depends on have ended. False: some of the list is not to be
 // had here.
 bool wait_for_dependences(Position& position, void** list);
-
-// GOMP_taskwait, by a thread that has made tasks in its region.
-void wait_for_children(Position& position, const void* caller);
 
 }  // namespace smelt::gomp

@@ -50,11 +50,8 @@ struct TaskGroup {
   Task* block;
   uint32_t runner;
   bool opened;                  // at libgomp, too
-  uint32_t arrays;              // of reductions: task_reductions.cc
   uint64_t made, ended;         // on the owner's thread
   std::atomic<int64_t> others;  // made - ended elsewhere
-  const uintptr_t* reductions;  // the first array
-  TaskGroup* other;             // of TaskTeam::reducing
 };
 static_assert(sizeof(TaskGroup) <= sizeof(Task::room) && sizeof(DependTable) <= sizeof(Task::room) &&
               kDependBlockBytes <= sizeof(Task::room));
@@ -101,9 +98,7 @@ static_assert(offsetof(Worker, deque) == 0 && offsetof(decltype(Worker::deque), 
 // All teams of a Region share one.
 struct TaskTeam {
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> most;        // threads of the largest team so far
-  std::atomic<TaskGroup*> reducing;  // groups with reductions
-  std::atomic<bool> reducing_locked;
+  std::atomic<uint32_t> most;                          // threads of the largest team so far
   alignas(kLineBytes) std::atomic<uint64_t> released;  // the last episode that was over without libgomp
   Worker workers[kMaxParticipants];
 };

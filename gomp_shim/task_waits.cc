@@ -53,8 +53,7 @@ void start_group(Position& position) {
     position.tasks_are_libgomps = true;
     return REAL(GOMP_taskgroup_start)();
   }
-  task->group =
-      new (block->room) TaskGroup{task->group, task, block, position.thread, false, 0, 0, 0, {0}, nullptr, nullptr};
+  task->group = new (block->room) TaskGroup{task->group, task, block, position.thread, false, 0, 0, {0}};
   note_unseen(position);
 }
 
@@ -74,13 +73,13 @@ void end_group(Position& position) {
     const InLibgomp inside(position);
     REAL(GOMP_taskgroup_end)();
   }
-  if (group->arrays != 0) end_reductions(position);  // after libgomp's tasks, which look there
   task.group = group->outer;
   note_unseen(position);
   put_back(team, group->block, position.thread);
 }
 
-void wait_for_children(Position& position, const void* caller) {
+// GOMP_taskwait, by a thread that has made tasks in its region.
+static void wait_for_children(Position& position, const void* caller) {
   const bool ours = !smelt_openmp_several || is_ours(caller);
   if (ours && settle(position)) {
     const Task& task = *position.task;

@@ -1,11 +1,11 @@
 // Which tasks must end before a task may begin: `depend` of OpenMP, between the children of one task.
 //
 // Every address that a child has named has an Entry in its parent's table. There the children are in groups, in the
-// order in which they were made: those that only read (in) are one group, and so are those of `inoutset`; a child that
-// writes (out, inout, mutexinoutset) is a group by itself. A child waits for the group before its own:
+// order in which they were made: those that only read (in) are one group; a child that writes (out, inout) is a group
+// by itself. A child waits for the group before its own:
 //
-//   made:        out A   in B   in C   out D   inoutset E   inoutset F
-//   waits for:     -       A      A    B and C      D            D
+//   made:        out A   in B   in C   out D   in E   in F
+//   waits for:     -       A      A    B and C   D      D
 //
 // so an Entry keeps two groups, the last one (`now`) and the one `before`. That older ones are over follows.
 //
@@ -31,7 +31,7 @@
 
 namespace smelt::openmp {
 
-enum class Access : uint8_t { kIn, kInoutset, kOut };
+enum class Access : uint8_t { kIn, kOut };
 
 struct DependNode;
 

@@ -52,10 +52,9 @@ notices() {
     passes "$2 is noticed"
   fi
 }
-# Children that are taken for the task's around; an undeferred task whose end is never noticed; copies that are not listed.
+# Children that are taken for the task's around; an undeferred task whose end is never noticed.
 notices undeferred unadopted
 notices undeferred unsettled
-notices task_reductions unlisted
 shim=$right
 check "C++, stock" 0 '^ok$' "$programs/own_tasks_cxx"
 check_under "C++" 0 "$stolen" SMELT_OPENMP=on SMELT_STATS=1 SMELT_CPUS=64 SMELT_TUNE=spin_us=20 "$programs/own_tasks_cxx"
