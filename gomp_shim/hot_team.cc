@@ -90,21 +90,6 @@ void end(HotTeam& hot) {
   forget(hot);
 }
 
-// Every thread of the team calls it.
-void take_settings(void* hot) {
-  set_icvs(static_cast<const HotTeam*>(hot)->icvs);
-  smelt_gomp_own.settings += 2;  // teams that it keeps for inner regions have the old ones
-}
-
-// Brings what the team's regions inherit up to date, in a region that the program does not see.
-[[gnu::noinline]] void renew_settings(HotTeam& hot) {
-  run_region(hot, {take_settings, &hot, hot.size, 0, nullptr, nullptr}, Transition::kRenewHot);
-  hot.taken = hot.icvs;
-  hot.settings = smelt_gomp_own.settings;
-  Counters& counters = hot.region->counters;
-  for (std::atomic<uint64_t>* counter : {&counters.regions, &counters.hot, &counters.passed}) count(*counter, ~0ull);
-}
-
 // Why the parked team cannot run a region of so many threads; nullptr: it can.
 inline const char* misfit(const HotTeam& hot, uint32_t threads, unsigned flags) {
   if (!hot.state.is_around()) [[unlikely]]
@@ -112,13 +97,8 @@ inline const char* misfit(const HotTeam& hot, uint32_t threads, unsigned flags) 
   if (headcount.crowded() != hot.team->crowded) [[unlikely]]
     return "the number of threads or of CPUs";
   // Relaxed: the join has ordered what was done inside the last region.
-  if (hot.spoiled.load(std::memory_order_relaxed)) [[unlikely]]
-    return "a setting was changed in a region";
-  if (hot.stale) [[unlikely]] {
-    if (hot.icvs.dynamic) return kAdjusted;
-    if (hot.icvs.levels < 1) return kNoneActive;
-    if (!regions_inherit) return "a setting was changed";
-  }
+  if (hot.spoiled.load(std::memory_order_relaxed) || hot.stale) [[unlikely]]
+    return "a setting was changed";
   if (threads != hot.size) [[unlikely]]
     return "another team size";
   return (flags & 7) != 0 ? why_not_hot(*hot.region, threads, flags) : nullptr;
@@ -259,10 +239,6 @@ bool run_hot(const RegionCall& call) {
   if (const char* why = misfit(*hot, threads, call.flags)) [[unlikely]] {
     cool(why);
     return false;
-  }
-  if (hot->stale) [[unlikely]] {
-    hot->stale = false;
-    renew_settings(*hot);
   }
   run_region(*hot, call, Transition::kRunHot);
   return true;

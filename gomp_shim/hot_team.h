@@ -7,13 +7,11 @@
 // A combined loop (`parallel for schedule(dynamic)`) begins in libgomp with the loop set up before the team starts;
 // here every thread calls GOMP_loop_start first, which sets up the same.
 //
-// The ICVs that a region inherits from the serial part were copied when the team was started. If the serial part
-// changes a setting, all threads of the team set it anew before the next region, in a region of our own.
-//
 // A hot team ends, and the next region runs as stock (and may start a new one), when
 //   - another team size is asked for; the next hot team comes later, so that alternating sizes do not thrash. (Regions
 //     of one thread have a team of their own, beside the parked one: solo.h);
-//   - a setting was changed inside a region; or in the serial part, and what regions inherit depends on the level;
+//   - a setting was changed, inside a region or between two: the ICVs that a region inherits were copied when the team
+//     was started;
 //   - the serial state is not, byte for byte, what the last region left (a task around it, omp teams, OpenACC, ...);
 //   - something begins that cannot bear parked workers: omp_pause, the old ABI's start, teams, a target region,
 //     the thread's end.

@@ -1,7 +1,6 @@
 #include "region.h"
 
 #include <pthread.h>
-#include <cstring>
 
 #include "base/options.h"
 #include "base/os/os.h"
@@ -257,8 +256,6 @@ void missed_position() {
 const char* start_regions() {
   if (pthread_key_create(&regions_key, end_thread) != 0) return "no thread-specific key is left";
   begin_headcount(static_cast<uint32_t>(REAL(omp_get_num_procs)()));
-  for (const char* name : {"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL"})
-    if (const char* const value = environment(name); value && std::strchr(value, ',')) regions_inherit = false;
   pthread_atfork(lock_records, unlock_records, after_fork_in_child);
   resolve_thread_calls();
   find_runtime(smelt_real_GOMP_parallel);

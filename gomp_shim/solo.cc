@@ -50,15 +50,9 @@ bool start(Region& one, const RegionRecord* around) {
   return solo.active;
 }
 
-// A setting was changed around the team, which is in the serial part. False: the team cannot have it.
-[[gnu::noinline]] bool renew(Solo& solo) {
-  const Icvs icvs = icvs_now();
-  if (!(icvs == solo.icvs)) {
-    if (!regions_inherit) return false;
-    const Crossing crossing(Transition::kRenewOne);
-    solo.state.visit([&] { set_icvs(icvs); });
-    solo.icvs = icvs;
-  }
+// Settings were made in the serial part, which the team is in: are they what they were when it was started?
+[[gnu::noinline]] bool has_settings(Solo& solo) {
+  if (!(icvs_now() == solo.icvs)) return false;
   solo.settings = smelt_gomp_own.settings;
   return true;
 }
@@ -71,7 +65,7 @@ bool fits(Solo& solo, const Region& region, const Position& around) {
            solo.state.is_around_in_region();
   if (!solo.state.is_around()) return false;
   // Icvs lacks some settings; libgomp's state of the serial part, just compared, tells those.
-  return solo.settings == smelt_gomp_own.settings || renew(solo);
+  return solo.settings == smelt_gomp_own.settings || has_settings(solo);
 }
 
 // Makes a team if that is worth it. It is not inlined: the regions after it would pay for its registers.

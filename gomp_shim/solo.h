@@ -18,8 +18,7 @@
 // of its episodes are its own. The hot team stays parked meanwhile.
 //
 // A team of one ends, and the next region is libgomp's, when
-//   - a setting was changed, but for those of the serial part: the settings that a region inherits were copied when the
-//     team was started, and are set anew
+//   - a setting was changed: the settings that a region inherits were copied when the team was started
 //   - the state around is not what it was: in the serial part byte for byte, inside other regions outside the range
 //   - the region around ends, or something begins that cannot bear kept teams (end_kept())
 // Regions are not served (a) if no hot team serves them either (why_not_hot()), (b) inside explicit tasks and after

@@ -13,8 +13,6 @@ constinit thread_local smelt::gomp::ThreadsOwn smelt_gomp_own;
 
 namespace smelt::gomp {
 
-bool regions_inherit = true;
-
 bool KeptState::proves(const Whereabouts& around, const Whereabouts& inside) {
   const auto is_at = [](const Whereabouts& at) {
     return REAL(omp_get_level)() == at.level && REAL(omp_get_num_threads)() == at.threads;

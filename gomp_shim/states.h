@@ -10,15 +10,15 @@
 //            between two regions, can be undone. In the serial part it is not copied each time but compared, the whole
 //            block: if a word differs from what the last region left, the team does not fit any more and ends
 //   inside   is taken when the thread leaves the team, and put back when it enters
-//   a visit  is a call of libgomp's that must see the state inside while the thread is around: a team's end, new
-//            settings. It takes the state around for itself, whatever that is, and puts it back
+//   a visit  is a call of libgomp's that must see the state inside while the thread is around: a team's end. It takes
+//            the state around for itself, whatever that is, and puts it back
 //
 // No other file saves or restores. What belongs to the program in these states:
 //
 //   settings       libgomp keeps them in the task, so they come and go with the range. A task inherits them when it is
 //                  made, which is when a kept team starts: ThreadsOwn::settings numbers the versions of a thread's
-//                  settings, each change makes a new one, and a team that has copied another version than the thread
-//                  has now is renewed or ends
+//                  settings, each change makes a new one, and a team that has copied others than the thread has now
+//                  ends
 //   places         words outside the range: never written. What changes there is a difference
 //   threadprivate  storage of the kernel thread's: teams never move a region to another thread than libgomp's
 //   position       of the shim: the barrier and the episode of the thread's innermost region. It is kept on the stack
@@ -72,9 +72,6 @@ struct ThreadsOwn {
 };
 extern "C" constinit thread_local ThreadsOwn smelt_gomp_own
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
-
-// Do regions inherit all settings as they are? They do not with a list in OMP_NUM_THREADS, whose entries are by level.
-extern bool regions_inherit;
 
 enum class State : uint8_t {
 #define STATE(name, words) k##name,

@@ -2,7 +2,10 @@
 // libgomp says about the calling thread must be what the table says. The first difference ends the program.
 #ifdef SMELT_CHECK_STATE
 
+#include <cstring>
+
 #include "base/log.h"
+#include "base/options.h"
 #include "hot_team.h"
 #include "openmp/behind.h"
 #include "region.h"
@@ -33,6 +36,13 @@ constexpr State kBetween[] = {
 #define TRANSITION(name, from, between, words) State::k##between,
 #include "states.def"
 };
+
+// Do regions inherit other numbers of threads than are set around them, by their level?
+const bool threads_are_listed = [] {
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL"})
+    if (const char* const value = environment(name); value && std::strchr(value, ',')) return true;
+  return false;
+}();
 
 thread_local State place = State::kSerial;  // kSerial: it is not inside anything
 
@@ -137,9 +147,9 @@ void Crossing::inside(uint32_t thread, uint32_t size, const Icvs& taken) const {
   expect_ancestors(transition_, kWhen, is, around_, around_.level);
   if (size > 1 && deeper)
     expect(transition_, kWhen, "whether one level more may be active", around_.active_level < around_.icvs.levels, 1);
-  if (!regions_inherit) return;
+  if (threads_are_listed) return;
   expect_settings(transition_, kWhen, is.icvs, taken);
-  if (deeper && transition_ != Transition::kRenewHot) expect_settings(transition_, kWhen, is.icvs, around_.icvs);
+  if (deeper) expect_settings(transition_, kWhen, is.icvs, around_.icvs);
 }
 
 Crossing::~Crossing() {

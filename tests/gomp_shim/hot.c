@@ -400,8 +400,23 @@ static void teams_and_targets(int with_target) {
   }
 }
 
-// Settings changed in the serial part before every region, of two threads and of one: a hot team bears that. `inside`:
-// what omp_get_max_threads() says there; 0: what was set.
+// The same two settings by turns, before regions of two threads and of one: a team for each bears that.
+static void settings_by_turns(void) {
+  for (int i = 0; i < 400; ++i) {
+    const int threads = 1 + i / 3 % 2;
+    int seen = 0;
+    omp_set_num_threads(threads);
+#pragma omp parallel reduction(+ : seen)
+    {
+      CHECK(omp_get_num_threads() == threads && omp_get_max_threads() == threads);
+      seen += 1;
+    }
+    CHECK(seen == threads);
+  }
+}
+
+// Settings changed in the serial part before every region, of two threads and of one. `inside`: what
+// omp_get_max_threads() says there; 0: what was set.
 static void settings_between(int inside) {
   static const int kinds[] = {omp_sched_static, omp_sched_dynamic, omp_sched_guided, omp_sched_auto};
   regions(2, kLong);
@@ -572,7 +587,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc > 1 && strcmp(argv[1], "settings") == 0) {
-    settings_between(argc > 2 ? atoi(argv[2]) : 0);
+    if (argc > 2 && strcmp(argv[2], "turns") == 0)
+      settings_by_turns();
+    else
+      settings_between(argc > 2 ? atoi(argv[2]) : 0);
     puts("ok");
     return 0;
   }

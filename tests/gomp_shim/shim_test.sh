@@ -30,7 +30,9 @@ check_under "regions of one thread between" 0 'OpenMP: 1000 regions \(99[0-9] ho
 check_under "regions of one thread between, inside" 0 'OpenMP: 1001 regions \(99[0-9] hot; 4 hot teams made' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot" turns inside
 check_under "targets and teams end hot teams" 0 '^ok$' SMELT_CPUS=64 "$programs/hot" target
 check "settings changed between, stock" 0 '^ok$' "$programs/hot" settings
-check_under "settings changed between" 0 'hot; 2 hot teams made, 0 ended early' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot" settings
+check_under "settings changed between" 0 'hot no more after [0-9]* regions: a setting was changed' SMELT_VERBOSE=2 SMELT_CPUS=64 \
+  "$programs/hot" settings
+check_under "settings by turns" 0 'hot; 2 hot teams made, 0 ended early' SMELT_STATS=1 SMELT_CPUS=64 "$programs/hot" settings turns
 check "settings changed between, a list of sizes, stock" 0 '^ok$' env OMP_NUM_THREADS=2,3 "$programs/hot" settings 3
 check_under "settings changed between, a list of sizes" 0 'hot no more after [0-9]* regions: a setting was changed' SMELT_VERBOSE=2 \
   SMELT_CPUS=64 OMP_NUM_THREADS=2,3 "$programs/hot" settings 3
