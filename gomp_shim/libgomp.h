@@ -31,14 +31,6 @@ bool GOMP_loop_nonmonotonic_guided_start(long, long, long, long, long*, long*);
 bool GOMP_loop_nonmonotonic_guided_next(long*, long*);
 bool GOMP_loop_ull_nonmonotonic_guided_start(bool, GompUll, GompUll, GompUll, GompUll, GompUll*, GompUll*);
 bool GOMP_loop_ull_nonmonotonic_guided_next(GompUll*, GompUll*);
-bool GOMP_loop_maybe_nonmonotonic_runtime_start(long, long, long, long*, long*);
-bool GOMP_loop_maybe_nonmonotonic_runtime_next(long*, long*);
-bool GOMP_loop_nonmonotonic_runtime_start(long, long, long, long*, long*);
-bool GOMP_loop_nonmonotonic_runtime_next(long*, long*);
-bool GOMP_loop_ull_maybe_nonmonotonic_runtime_start(bool, GompUll, GompUll, GompUll, GompUll*, GompUll*);
-bool GOMP_loop_ull_maybe_nonmonotonic_runtime_next(GompUll*, GompUll*);
-bool GOMP_loop_ull_nonmonotonic_runtime_start(bool, GompUll, GompUll, GompUll, GompUll*, GompUll*);
-bool GOMP_loop_ull_nonmonotonic_runtime_next(GompUll*, GompUll*);
 bool GOMP_single_start(void);
 void GOMP_task(void (*)(void*), void*, void (*)(void*, void*), long, long, bool, unsigned, void**, int, void*);
 void GOMP_taskloop(void (*)(void*), void*, void (*)(void*, void*), long, long, unsigned, unsigned long, int, long, long,

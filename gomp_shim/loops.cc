@@ -56,13 +56,6 @@ struct Schedule {
         chunk((kind == kScheduleDynamic || guided) && chunk > 0 ? static_cast<uint64_t>(chunk) : 0) {}
 };
 
-// Returns what schedule(runtime) means.
-Schedule runtime_schedule() {
-  int kind = kScheduleStatic, chunk = 0;
-  if (options().dynamic_loops) REAL(omp_get_schedule)(&kind, &chunk);
-  return {kind, chunk};
-}
-
 // A loop of signed numbers, as compilers hand it over.
 inline DynamicLoop signed_loop(long start, long end, long step, Schedule how) {
   return {static_cast<uint64_t>(start),
@@ -99,7 +92,7 @@ bool begin_sections(Position& position, unsigned count) {
 bool begin_dynamic(Position& position, const LoopCall& loop, GompFunction function) {
   if (loop.sections) return begin_sections(position, static_cast<unsigned>(loop.end - 1));
   if (!loop.nonmonotonic) return false;
-  const Schedule how = loop.schedule == kScheduleRuntime ? runtime_schedule() : Schedule{loop.schedule, loop.chunk};
+  const Schedule how{loop.schedule, loop.chunk};
   return begin_dynamic(position, signed_loop(loop.start, loop.end, loop.step, how),
                        reinterpret_cast<const void*>(function));
 }
@@ -143,22 +136,6 @@ extern "C" {
       return STOCK(name)(up, start, end, step, chunk, begin_now, end_now);                                            \
     return hand_out(position, begin_now, end_now);                                                                    \
   }
-// The meaning of schedule(runtime) is a setting, and the same for all threads of a team: OpenMP asks for that.
-#define RUNTIME_START(name)                                                                                       \
-  bool name(long start, long end, long step, long* begin_now, long* end_now) {                                    \
-    Position& position = smelt_gomp_position;                                                                     \
-    if (!start_dynamic(position, signed_loop(start, end, step, runtime_schedule()), __builtin_return_address(0))) \
-      return STOCK(name)(start, end, step, begin_now, end_now);                                                   \
-    return hand_out(position, begin_now, end_now);                                                                \
-  }
-#define ULL_RUNTIME_START(name)                                                                        \
-  bool name(bool up, GompUll start, GompUll end, GompUll step, GompUll* begin_now, GompUll* end_now) { \
-    Position& position = smelt_gomp_position;                                                          \
-    const DynamicLoop loop = unsigned_loop(up, start, end, step, runtime_schedule());                  \
-    if (!start_dynamic(position, loop, __builtin_return_address(0)))                                   \
-      return STOCK(name)(up, start, end, step, begin_now, end_now);                                    \
-    return hand_out(position, begin_now, end_now);                                                     \
-  }
 // NOLINTBEGIN(bugprone-macro-parentheses): a name and a type.
 #define NEXT(name, number)                                                                     \
   bool name(number* begin_now, number* end_now) {                                              \
@@ -175,18 +152,10 @@ START(GOMP_loop_nonmonotonic_dynamic_start, kScheduleDynamic)
 START(GOMP_loop_nonmonotonic_guided_start, kScheduleGuided)
 ULL_START(GOMP_loop_ull_nonmonotonic_dynamic_start, kScheduleDynamic)
 ULL_START(GOMP_loop_ull_nonmonotonic_guided_start, kScheduleGuided)
-RUNTIME_START(GOMP_loop_maybe_nonmonotonic_runtime_start)
-RUNTIME_START(GOMP_loop_nonmonotonic_runtime_start)
-ULL_RUNTIME_START(GOMP_loop_ull_maybe_nonmonotonic_runtime_start)
-ULL_RUNTIME_START(GOMP_loop_ull_nonmonotonic_runtime_start)
 NEXT(GOMP_loop_nonmonotonic_dynamic_next, long)
 NEXT(GOMP_loop_nonmonotonic_guided_next, long)
-NEXT(GOMP_loop_maybe_nonmonotonic_runtime_next, long)
-NEXT(GOMP_loop_nonmonotonic_runtime_next, long)
 NEXT(GOMP_loop_ull_nonmonotonic_dynamic_next, GompUll)
 NEXT(GOMP_loop_ull_nonmonotonic_guided_next, GompUll)
-NEXT(GOMP_loop_ull_maybe_nonmonotonic_runtime_next, GompUll)
-NEXT(GOMP_loop_ull_nonmonotonic_runtime_next, GompUll)
 
 unsigned GOMP_sections_start(unsigned count) {
   Position& position = smelt_gomp_position;

@@ -3,8 +3,6 @@
 //
 //   GOMP_loop_nonmonotonic_dynamic_start, _next        and their ull forms: GCC's calls for schedule(dynamic) since 9
 //   GOMP_loop_nonmonotonic_guided_start, _next         the same of schedule(guided)
-//   GOMP_loop_nonmonotonic_runtime_start, _next,       schedule(runtime) where the setting says one of these
-//   GOMP_loop_maybe_nonmonotonic_runtime_...           and not monotonic; their ull forms
 //   GOMP_sections_start, _next                         sections, from the same counters
 //   GOMP_loop_end, _end_cancel, _end_nowait            libgomp knows nothing of such a loop: only the barrier is left
 //   GOMP_sections_end, ...
@@ -12,7 +10,7 @@
 //
 // All of a team take a loop or none does, for what decides is the same for all: the settings, the team, the loop's own
 // numbers. A thread remembers in its Position that it is in such a loop, so a region inside has its own. Everything
-// else is libgomp's: loops of other schedules (monotonic, static, auto), ordered and doacross loops, loops
+// else is libgomp's: loops of other schedules (runtime, monotonic, static, auto), ordered and doacross loops, loops
 // with task reductions; teams of one, teams with more threads than CPUs, and combined loops outside hot teams, where
 // libgomp deals the loop before the team starts.
 #pragma once
