@@ -29,11 +29,7 @@ static bool look(const pml_smelt_communicator *served, int from, int tag, ompi_s
   if (!smelt_endpoint_probe(pml_smelt_endpoint, from == MPI_ANY_SOURCE ? -1 : served->members[from], served->context,
                             tag == MPI_ANY_TAG ? 0 : tag, tag == MPI_ANY_TAG, &seen.peer, &seen.tag, &seen.length))
     return false;
-  if (status != MPI_STATUS_IGNORE) {
-    ompi_status_public_t outcome;
-    pml_smelt_status(served, &seen, &outcome);
-    OMPI_COPY_STATUS(status, outcome, false);
-  }
+  (void)pml_smelt_tell(served, &seen, status);
   return true;
 }
 
@@ -87,13 +83,11 @@ static int hand_over(pml_smelt_request *holder, struct ompi_message_t **handle, 
   }
   ompi_message_t *message = ompi_message_alloc();
   if (!message) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
-  ompi_status_public_t outcome;
-  pml_smelt_status(holder->served, &holder->transfer, &outcome);
-  if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, outcome, false);
+  (void)pml_smelt_tell(holder->served, &holder->transfer, status);
   message->comm = holder->comm;
   message->req_ptr = holder;
-  message->peer = outcome.MPI_SOURCE;
-  message->count = outcome._ucount;
+  message->peer = holder->served->ranks[holder->transfer.peer];
+  message->count = holder->transfer.length;
   *handle = message;
   return OMPI_SUCCESS;
 }

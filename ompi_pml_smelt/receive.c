@@ -19,8 +19,8 @@ void *pml_smelt_place(pml_smelt_request *receive, void *buffer, size_t count, st
   return NULL;
 }
 
-void pml_smelt_status(const pml_smelt_communicator *served, const smelt_transfer *transfer,
-                      ompi_status_public_t *status) {
+/* Open MPI's words for the outcome. */
+static void fill(const pml_smelt_communicator *served, const smelt_transfer *transfer, ompi_status_public_t *status) {
   const bool met = transfer->error == 0 || transfer->error == -EMSGSIZE;
   status->MPI_SOURCE = met ? served->ranks[transfer->peer] : MPI_ANY_SOURCE;
   status->MPI_TAG = met ? transfer->tag : MPI_ANY_TAG;
@@ -29,10 +29,17 @@ void pml_smelt_status(const pml_smelt_communicator *served, const smelt_transfer
   status->_ucount = met ? transfer->length : 0; /* of one that was cut off, too: as Open MPI's own */
 }
 
+int pml_smelt_tell(const pml_smelt_communicator *served, const smelt_transfer *transfer, ompi_status_public_t *status) {
+  ompi_status_public_t outcome;
+  fill(served, transfer, &outcome);
+  if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, outcome, false);
+  return outcome.MPI_ERROR;
+}
+
 void pml_smelt_receive_completed(smelt_transfer *transfer) {
   pml_smelt_request *receive = pml_smelt_request_of(transfer);
   pml_smelt_convert_end(receive);
-  pml_smelt_status(receive->served, transfer, &receive->super.req_status);
+  fill(receive->served, transfer, &receive->super.req_status);
   pml_smelt_request_complete(receive);
 }
 
@@ -45,19 +52,25 @@ static int post(const pml_smelt_communicator *served, smelt_transfer *transfer, 
                                 served->context, tag == MPI_ANY_TAG ? 0 : tag, tag == MPI_ANY_TAG, buffer, room);
 }
 
+/* A request's. Unless it is done when this returns, somebody else completes it. */
+static void begin(pml_smelt_request *receive, void *buffer, size_t count, struct ompi_datatype_t *type, int from,
+                  int tag) {
+  pml_smelt_request_activate(receive);
+  size_t room;
+  void *at = pml_smelt_place(receive, buffer, count, type, &room);
+  receive->transfer.completed = pml_smelt_receive_completed;
+  if (post(receive->served, &receive->transfer, from, tag, at, room) == 1)
+    pml_smelt_receive_completed(&receive->transfer);
+}
+
 int pml_smelt_irecv(void *buffer, size_t count, struct ompi_datatype_t *type, int from, int tag,
                     struct ompi_communicator_t *comm, struct ompi_request_t **request) {
   pml_smelt_communicator *served = pml_smelt_served(comm);
   if (!served) return pml_smelt_lower.pml_irecv(buffer, count, type, from, tag, comm, request);
   pml_smelt_request *receive = pml_smelt_request_new(PML_SMELT_RECEIVE, comm, served, false);
   if (!receive) return OMPI_ERR_TEMP_OUT_OF_RESOURCE;
-  pml_smelt_request_activate(receive);
-  size_t room;
-  void *begin = pml_smelt_place(receive, buffer, count, type, &room);
-  receive->transfer.completed = pml_smelt_receive_completed;
   *request = &receive->super;
-  /* Unless it is done when this returns, somebody else completes it. */
-  if (post(served, &receive->transfer, from, tag, begin, room) == 1) pml_smelt_receive_completed(&receive->transfer);
+  begin(receive, buffer, count, type, from, tag);
   return OMPI_SUCCESS;
 }
 
@@ -76,10 +89,7 @@ int pml_smelt_recv(void *buffer, size_t count, struct ompi_datatype_t *type, int
   transfer.holds = 0;
   if (post(served, &transfer, from, tag, pml_smelt_begin_of(buffer, type), type->super.size * count) == 0)
     pml_smelt_wait(&transfer);
-  ompi_status_public_t outcome;
-  pml_smelt_status(served, &transfer, &outcome);
-  if (status != MPI_STATUS_IGNORE) OMPI_COPY_STATUS(status, outcome, false);
-  return outcome.MPI_ERROR;
+  return pml_smelt_tell(served, &transfer, status);
 }
 
 int pml_smelt_irecv_init(void *buffer, size_t count, struct ompi_datatype_t *type, int from, int tag,
@@ -99,12 +109,7 @@ int pml_smelt_irecv_init(void *buffer, size_t count, struct ompi_datatype_t *typ
 }
 
 int pml_smelt_start_receive(pml_smelt_request *receive) {
-  pml_smelt_request_activate(receive);
-  size_t room;
-  void *begin = pml_smelt_place(receive, receive->buffer, receive->count, receive->datatype, &room);
-  receive->transfer.completed = pml_smelt_receive_completed;
-  if (post(receive->served, &receive->transfer, receive->peer, receive->tag, begin, room) == 1)
-    pml_smelt_receive_completed(&receive->transfer);
+  begin(receive, receive->buffer, receive->count, receive->datatype, receive->peer, receive->tag);
   return OMPI_SUCCESS;
 }
 

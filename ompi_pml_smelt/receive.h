@@ -12,9 +12,8 @@ int pml_smelt_recv(void *buffer, size_t count, struct ompi_datatype_t *type, int
                    struct ompi_communicator_t *comm, ompi_status_public_t *status);
 int pml_smelt_start_receive(pml_smelt_request *request);
 int pml_smelt_cancel_receive(struct ompi_request_t *request, int flag);
-/* Open MPI's words for the outcome of a receive that is done. */
-void pml_smelt_status(const pml_smelt_communicator *served, const smelt_transfer *transfer,
-                      ompi_status_public_t *status);
+/* Tells a program, which may ignore it, the outcome of a receive that is done: its error class. */
+int pml_smelt_tell(const pml_smelt_communicator *served, const smelt_transfer *transfer, ompi_status_public_t *status);
 /* Where a receive's data are to go: bytes of room at the returned address, or through the convertor (NULL). */
 void *pml_smelt_place(pml_smelt_request *receive, void *buffer, size_t count, struct ompi_datatype_t *type,
                       size_t *room);

@@ -80,6 +80,14 @@ static int begin_request(pml_smelt_request *send, const void *buffer, size_t cou
   return begin(send->served, &send->transfer, to, send->tag, data, send->bytes, send->mode);
 }
 
+/* The code for what begin_request() has answered: if that is not 0, nobody else has the request: it is given back. */
+static int code_of_begun(pml_smelt_request *send, int result) {
+  if (result == 0) return OMPI_SUCCESS;
+  finish(send);
+  pml_smelt_request_recycle(send);
+  return result < 0 ? OMPI_ERROR : OMPI_SUCCESS;
+}
+
 static int send_buffered(const void *buffer, size_t count, struct ompi_datatype_t *type, int to, int tag,
                          struct ompi_communicator_t *comm, pml_smelt_communicator *served) {
   pml_smelt_request *send = pml_smelt_request_new(PML_SMELT_SEND, comm, served, false);
@@ -98,11 +106,7 @@ static int send_buffered(const void *buffer, size_t count, struct ompi_datatype_
     pml_smelt_pack(&send->transfer, 0, send->copy, send->bytes);
     pml_smelt_convert_end(send);
   }
-  const int result = begin_request(send, buffer, count, type, to);
-  if (result == 0) return OMPI_SUCCESS;
-  finish(send);
-  pml_smelt_request_recycle(send);
-  return result < 0 ? OMPI_ERROR : OMPI_SUCCESS;
+  return code_of_begun(send, begin_request(send, buffer, count, type, to));
 }
 
 int pml_smelt_isend(const void *buffer, size_t count, struct ompi_datatype_t *type, int to, int tag,
@@ -119,13 +123,8 @@ int pml_smelt_isend(const void *buffer, size_t count, struct ompi_datatype_t *ty
   send->tag = tag;
   send->bytes = type->super.size * count;
   const int result = begin_request(send, buffer, count, type, to);
-  if (result == 0) {
-    *request = &send->super;
-    return OMPI_SUCCESS;
-  }
-  finish(send);
-  pml_smelt_request_recycle(send);
-  return result < 0 ? OMPI_ERROR : OMPI_SUCCESS;
+  if (result == 0) *request = &send->super;
+  return code_of_begun(send, result);
 }
 
 int pml_smelt_send(const void *buffer, size_t count, struct ompi_datatype_t *type, int to, int tag,
