@@ -57,15 +57,17 @@ static int wait_one(ompi_request_t **request, ompi_status_public_t *status) {
   return stock.req_wait(request, status);
 }
 
+/* The error comes first: nearly all requests have none. */
 static bool has_failed(const ompi_request_t *request) {
-  return pml_smelt_is_ours(request) && request->req_state == OMPI_REQUEST_ACTIVE &&
-         request->req_status.MPI_ERROR != MPI_SUCCESS;
+  return request->req_status.MPI_ERROR != MPI_SUCCESS && pml_smelt_is_ours(request) &&
+         request->req_state == OMPI_REQUEST_ACTIVE;
 }
 
 /* One of them has failed. The caller then looks for such requests, calls the error handler, and frees them. Open MPI's
  * own function, when one has failed before it looks, as all of ours have by then, waits for ever where several threads
  * are within (4.1.4), forgets a persistent one, and from 5.0.10 on, without statuses, all (its pull request 13636). */
-static int end_failed(size_t count, ompi_request_t **requests, ompi_status_public_t *statuses) {
+__attribute__((cold, noinline)) static int end_failed(size_t count, ompi_request_t **requests,
+                                                      ompi_status_public_t *statuses) {
   for (size_t i = 0; i < count; ++i) {
     const bool pending = requests[i]->req_state == OMPI_REQUEST_ACTIVE && !REQUEST_COMPLETE(requests[i]);
     const int error =
@@ -79,12 +81,12 @@ static int wait_all(size_t count, ompi_request_t **requests, ompi_status_public_
   smelt_transfer *transfers[kAtOnce];
   unsigned found = 0;
   for (size_t i = 0; i < count; ++i) {
-    if ((transfers[found] = pending(requests[i]))) ++found;
-    if (found == kAtOnce || (found && i + 1 == count)) {
-      pml_smelt_wait_for(transfers, found, found);
-      found = 0;
-    }
+    smelt_transfer *transfer = pending(requests[i]);
+    if (OPAL_UNLIKELY(!transfer)) continue;
+    transfers[found++] = transfer;
+    if (found == kAtOnce) pml_smelt_wait_for(transfers, found, found), found = 0;
   }
+  if (found) pml_smelt_wait_for(transfers, found, found);
   bool failed = false;
   for (size_t i = 0; i < count && !failed; ++i) failed = has_failed(requests[i]);
   return failed ? end_failed(count, requests, statuses) : stock.req_wait_all(count, requests, statuses);
