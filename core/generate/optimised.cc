@@ -13,13 +13,14 @@ namespace {
 
 constexpr uint32_t kMostStarts = 32;  // trees that the registry can offer, arguments included
 
-// Every other tree of the registry, so that the result is above none of them. Without moves they are not worth their
-// time.
+// The other trees of the registry, so that the result is above none of them. Two are left out: they take the longest,
+// and are never the best.
 uint32_t known_trees(const Costs& costs, int root, const SearchEffort& effort, Arena& arena, const Tree** out) {
   uint32_t count = 0;
-  if (effort.moves == 0) return 0;
+  if (!effort.known || is_hurried(effort, costs.n)) return 0;
   for (const PatternInfo& info : pattern_registry()) {
     if (!info.tree || info.tree == optimised_tree) continue;
+    if (info.tree == mst_tree || info.tree == bad_tree) continue;
     for (uint32_t argument : candidate_arguments(info)) {
       auto* tree = arena.make<Tree>(1);
       if (!tree || count == kMostStarts) break;

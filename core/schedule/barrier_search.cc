@@ -1,10 +1,13 @@
-// The search for a barrier by trees. The best barrier is neither the best tree to reduce nor the best to broadcast
-// under some root: both share the root, and the release has two ways (messages down a tree, or lines that many poll).
-// So roots are tried, under each the best two trees are searched (generate/optimised.h), every way of releasing is
-// priced as a schedule, and the cheapest root's trees are annealed. It stands here and not beside the trees' search,
-// because only schedules have a price that knows both halves.
+// The search for a barrier by trees. It gathers by the best tree to reduce and releases by lines that many poll,
+// straight or through leaders, under one root. The best root is neither where gathering ends soonest nor where lines
+// release soonest, so both are tried, every way of releasing is priced as a schedule, and the cheaper root's tree is
+// annealed. It stands here and not beside the trees' search, because only schedules have a price that knows both
+// halves.
+//
+// A release by messages is not tried: on 96 machines, with 2 to 384 participants each, it was never cheapest of all.
 #include "schedule/barrier_search.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -16,77 +19,47 @@ namespace smelt {
 
 namespace {
 
-constexpr uint32_t kMostRoots = 8;  // of a barrier by trees, when not all are tried
 // What a fork and join may cost, as a share of a simpler one's price: the model prices a tree within a cache too low.
 // On the 16 CPUs of results/2026-11-22-xeon-vm-16cpu.txt a flat gather and one line took 4.6 hops, a searched tree to
 // gather 5.5; the model says 5.1 and 4.2.
 constexpr double kLeaders = 0.95, kSearched = 0.75;
-constexpr uint32_t kMostAllRoots = 12;  // with so many participants all are: two exact trees for each, 0.1 s
 
-// The roots under which a barrier by trees is tried: all where that is quick; while a program starts, where gathering
-// would end; else also where releasing alone would begin, and where the registry's trees begin.
-uint32_t barrier_roots(const Costs& costs, const SearchEffort& effort, Arena& arena, uint16_t* out) {
-  uint32_t count = 0;
-  if (costs.n <= effort.most_exact && costs.n <= kMostAllRoots) {
-    for (uint16_t i = 0; i < costs.n; ++i) out[count++] = i;
-    return count;
+// Where releasing by one line takes the least.
+uint16_t nearest_to_all(const Costs& costs) {
+  uint16_t nearest = 0;
+  float least = 0;
+  for (uint16_t i = 0; i < costs.n; ++i) {
+    const float farthest = *std::max_element(costs.hop + costs.at(i, 0), costs.hop + costs.at(i, 0) + costs.n);
+    if (i > 0 && farthest >= least) continue;
+    nearest = i;
+    least = farthest;
   }
-  const auto add = [&](uint16_t root) {
-    for (uint32_t i = 0; i < count; ++i)
-      if (out[i] == root) return;
-    if (count < kMostRoots) out[count++] = root;
-  };
-  char* const scratch = arena.mark();
-  Tree tree;
-  double value;
-  SearchEffort quick = effort;
-  quick.moves = 0;
-  if (search_tree(costs, Direction::kReduce, -1, quick, arena, &tree, &value) == 0) add(tree.root);
-  if (effort.moves > 0) {
-    if (search_tree(costs, Direction::kBroadcast, -1, quick, arena, &tree, &value) == 0) add(tree.root);
-    for (const PatternInfo& info : pattern_registry())
-      if (info.tree && info.tree != optimised_tree && info.tree(costs, info.default_argument, -1, arena, &tree) == 0)
-        add(tree.root);
-  }
-  arena.rewind(scratch);
-  return count;
+  return nearest;
 }
 
-// The ways to release: by messages down the searched tree, or by shared lines, straight or through leaders of some
-// level. `way` 0 is the first; -ENOENT when there are no more ways.
-int release_barrier(uint32_t way, const Levels& levels, const Costs& costs, Arena& arena, Choice* choice) {
-  if (way == 0) return barrier_schedule(choice->gather, choice->tree, arena, &choice->schedule);
-  if (way >= levels.count) return -ENOENT;
-  if (int error = release_tree(costs, levels, way, choice->gather.root, arena, &choice->tree)) return error;
-  return lined_barrier_schedule(choice->gather, choice->tree, costs, arena, &choice->schedule);
-}
-
-// The cheapest barrier by a gather and a release tree under this root; -1: under that of the best gather tree. `first`:
-// the first way to release that is tried.
-int barrier_under(int root, uint32_t first, const Levels& levels, const Costs& costs, const SearchEffort& effort,
-                  Arena& arena, Choice* out, double* predicted) {
+// The cheapest barrier by a gather tree under this root, or, for -1, under the best one of such trees, and shared lines
+// that release, straight or through leaders of some level.
+int barrier_under(int root, const Levels& levels, const Costs& costs, const SearchEffort& effort, Arena& arena,
+                  Choice* out, double* predicted) {
   double value;
-  Choice made = *out;
+  Choice best, made = *out;
   if (int error = search_tree(costs, Direction::kReduce, root, effort, arena, &made.gather, &value)) return error;
-  if (first == 0)
-    if (int error = search_tree(costs, Direction::kBroadcast, made.gather.root, effort, arena, &made.tree, &value))
-      return error;
-  uint32_t best = first;
-  for (uint32_t way = first;; ++way) {
+  for (uint32_t level = 1; level < levels.count; ++level) {
     char* const scratch = arena.mark();
     Choice trial = made;
     double now = 0;
-    int error = release_barrier(way, levels, costs, arena, &trial);
+    int error = release_tree(costs, levels, level, made.gather.root, arena, &trial.tree);
+    if (!error) error = lined_barrier_schedule(trial.gather, trial.tree, costs, arena, &trial.schedule);
     if (!error) error = price_schedule(trial.schedule, costs, arena, &now);
-    arena.rewind(scratch);
-    if (error == -ENOENT) break;
     if (error) return error;
-    if (way > first && now >= *predicted) continue;
-    best = way;
+    if (level > 1 && now >= *predicted) {
+      arena.rewind(scratch);
+      continue;
+    }
+    best = trial;
     *predicted = now;
   }
-  if (int error = release_barrier(best, levels, costs, arena, &made)) return error;
-  *out = made;
+  *out = best;
   return 0;
 }
 
@@ -109,47 +82,32 @@ int levels_of(const Costs& costs, Arena& arena, Levels* out) {
 }  // namespace
 
 int search_barrier(int root, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
-  auto* roots = arena.make<uint16_t>(costs.n > kMostRoots ? costs.n : kMostRoots);
   Levels levels;
-  if (!roots) return -ENOMEM;
   if (int error = levels_of(costs, arena, &levels)) return error;
-  if (is_hurried(effort, costs.n)) {  // lines release so many sooner than messages
-    double predicted;
-    return barrier_under(root, 1, levels, costs, effort, arena, out, &predicted);
-  }
-  uint32_t count = 1;
-  if (root >= 0)
-    roots[0] = static_cast<uint16_t>(root);
-  else
-    count = barrier_roots(costs, effort, arena, roots);
-  if (count == 0) return -ENOMEM;
-  // Greedy trees, or exact ones, say which root is best; only its trees are then annealed.
-  SearchEffort quick = effort;
-  quick.moves = 0;
   Choice best = *out;
   double least = 0;
-  for (uint32_t i = 0; i < count; ++i) {
+  const auto consider = [&](int under, const SearchEffort& by) {
     char* const scratch = arena.mark();
     Choice trial = *out;
     double now = 0;
-    if (int error = barrier_under(roots[i], 0, levels, costs, quick, arena, &trial, &now)) return error;
-    if (i > 0 && now >= least) {
+    const int error = barrier_under(under, levels, costs, by, arena, &trial, &now);
+    if (error || (best.tree.n > 0 && now >= least)) {
       arena.rewind(scratch);
-      continue;
+      return error;
     }
     best = trial;
     least = now;
-  }
-  if (effort.moves > 0 && costs.n > effort.most_exact) {
-    SearchEffort half = effort;  // two trees share the budget
-    half.moves = (effort.moves == kDefaultMoves ? default_moves(costs.n) : effort.moves) / 2;
-    double now = 0;
-    Choice annealed = *out;
-    if (int error = barrier_under(best.gather.root, 0, levels, costs, half, arena, &annealed, &now)) return error;
-    if (now < least) best = annealed;
-  }
+    return 0;
+  };
+  // Greedy trees, or exact ones, say which root is best; only its tree is then annealed.
+  SearchEffort quick = effort;
+  quick.moves = 0;
+  int error = consider(root, quick);
+  if (!error && root < 0 && !is_hurried(effort, costs.n) && nearest_to_all(costs) != best.gather.root)
+    error = consider(nearest_to_all(costs), quick);
+  if (!error && effort.moves > 0 && costs.n > effort.most_exact) error = consider(best.gather.root, effort);
   *out = best;
-  return 0;
+  return error;
 }
 
 int search_fork(const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* out) {
@@ -182,7 +140,9 @@ int search_fork(const Costs& costs, const SearchEffort& effort, Arena& arena, Ch
   }
   Tree gather;
   double value;
-  if (!error) error = search_tree(costs, Direction::kReduce, 0, effort, arena, &gather, &value);
+  SearchEffort quick = effort;
+  quick.known = false;  // the flat tree and those of leaders have been priced
+  if (!error) error = search_tree(costs, Direction::kReduce, 0, quick, arena, &gather, &value);
   for (uint32_t way = 1; way <= flat && !error; ++way) error = consider(gather, tree[way], kSearched);
   if (!error) *out = best;
   return error;

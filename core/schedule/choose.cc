@@ -4,10 +4,12 @@
 // once were the cheapest. (Building the winner again would save that room, but a search that ran out of time would not
 // find it again.) The search is bounded, because this runs when a team starts:
 //   - the arguments that the registry thinks worth trying;
+//   - of trees that of "optimised", whose search begins with the others, and for broadcasts those by lines;
 //   - all-to-all up to 64 participants: n^2 reads a barrier, more lines than the caches' links pass in the time of
 //     the two further rounds it saves, and n^2 messages to price;
-//   - while a program starts: for two, the pair alone, below which nothing is; with more than 64, only the families
-//     that win on large machines.
+//   - for two, the pair alone, below which nothing is;
+//   - while a program starts: of the patterns by groups those that tell one group at a time or nearly all; with more
+//     than 64 participants only the families that win on large machines.
 #include "schedule/choose.h"
 
 #include <cerrno>
@@ -25,27 +27,28 @@ namespace smelt {
 namespace {
 
 constexpr uint32_t kMostAllToAll = typical(ThresholdId::kAllToAll);  // its messages are n squared
-constexpr uint32_t kLeastHurriedWidth = 7;  // of exchanges with many participants while a program starts
-constexpr uint32_t kMostClusters = 8;       // for a tree in each, likewise ...
-constexpr uint32_t kLeastCluster = 16;      // ... participants, in the mean
-constexpr uint32_t kMostPartnered = 3;      // exchanges whose partners are searched for
+constexpr uint32_t kLeastHurriedWidth = 7;                           // of exchanges by groups while a program starts
+constexpr uint32_t kMostClusters = 8;                                // for a tree in each, likewise ...
+constexpr uint32_t kLeastCluster = 16;                               // ... participants, in the mean
+constexpr uint32_t kMostPartnered = 3;                               // exchanges whose partners are searched for
 // For the shares of a spread, where there is time: more tries are not always better, since what they make better leaves
 // out the merges, and seeds differ by some percent.
 constexpr ShareSearch kShareSearches[] = {{0},           {400},         {1600},           {12800},
                                           {51200, 1, 1}, {51200, 1, 2}, {51200, 0.5f, 1}, {51200, 0.5f, 3}};
 constexpr uint32_t kMostSharedMoved = 64;  // participants, for other partners as well
 
-// Are the participants in few clusters that are large, where a tree in each pays?
-bool is_of_large_clusters(const Costs& costs, Arena& arena) {
+// Are the participants in several clusters? Or even, if there are many and a program starts, in few that are large,
+// where a tree in each pays?
+bool is_of_clusters(const Costs& costs, bool large, Arena& arena) {
   char* const scratch = arena.mark();
   auto* of = arena.make<uint16_t>(costs.n);  // not on the stack, of which programs may have little
   if (!of) return false;
   const uint32_t clusters = number_clusters(costs.n, costs.node, costs.llc, of);
   arena.rewind(scratch);
-  return clusters > 1 && clusters <= kMostClusters && kLeastCluster * clusters <= costs.n;
+  return clusters > 1 && (!large || (clusters <= kMostClusters && kLeastCluster * clusters <= costs.n));
 }
 
-bool is_tried(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, bool at_leisure,
+bool is_tried(const Pattern& pattern, Operation op, int root, const Costs& costs, Arena& arena, bool all,
               const SearchEffort& effort) {
   const PatternInfo& info = *pattern.info;
   const uint32_t n = costs.n;
@@ -53,12 +56,14 @@ bool is_tried(const Pattern& pattern, Operation op, int root, const Costs& costs
   if (is_by_lines(info) && op == Operation::kBroadcast && !effort.lines) return false;
   if (info.exchange && !exchanges) return false;  // it has no root
   if (info.exchange == all_to_all && n > kMostAllToAll) return false;
-  if (at_leisure) return true;
+  if (all) return true;
   if (exchanges && n == 2) return info.exchange == pair_exchange;
-  if (!is_hurried(effort, n)) return true;
-  if (info.exchange == forest_exchange) return is_of_large_clusters(costs, arena);
-  if (info.exchange) return info.exchange == spread_exchange && pattern.argument >= kLeastHurriedWidth;
-  return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
+  if (info.tree) return info.tree == optimised_tree || (is_by_lines(info) && op == Operation::kBroadcast);
+  const bool hurried = is_hurried(effort, n);
+  if (info.exchange == forest_exchange) return is_of_clusters(costs, hurried, arena);
+  if (hurried) return info.exchange == spread_exchange && pattern.argument >= kLeastHurriedWidth;
+  const bool by_groups = info.exchange == hierarchical_exchange || info.exchange == spread_exchange;
+  return effort.moves > 0 || !by_groups || pattern.argument == 1 || pattern.argument >= kLeastHurriedWidth;
 }
 
 // The cheapest few exchanges, the cheapest first.
@@ -184,15 +189,14 @@ int try_shares(const Pattern& pattern, const Costs& costs, const SearchEffort& e
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out, const SearchEffort& effort,
                 const CandidateVisitor* visitor) {
   char* const start = arena.mark();
-  const bool at_leisure = effort.moves > 0 || visitor;
   Exchanges exchanges;
   Choice best;
   bool spread_at_once = false;  // in one round inside clusters: wider ones are the same
   int error = cheapest(
       arena,
       [&](const Pattern& pattern) {
-        if (spread_at_once && !at_leisure && pattern.info->exchange == spread_exchange) return false;
-        return is_tried(pattern, op, root, costs, arena, at_leisure, effort);
+        if (spread_at_once && !visitor && pattern.info->exchange == spread_exchange) return false;
+        return is_tried(pattern, op, root, costs, arena, visitor != nullptr, effort);
       },
       [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
       [&](const Choice& candidate) {

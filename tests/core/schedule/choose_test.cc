@@ -207,17 +207,16 @@ TEST(Optimised, IsNeverAboveAnotherTree) {
   }
 }
 
-// A barrier's two trees meet in one root, and what it costs is what both cost.
+// A barrier's two trees meet in one root, and to gather by a searched tree is not dearer than by a flat one.
 TEST(Optimised, ABarrierGathersByOneTreeAndReleasesByAnother) {
   MappedArena arena(kBlockBytes);
   const Costs costs = make_machine("m", 3, 4, 60, 300, 0.4f, 5).overlap(arena);
-  Choice barrier, broadcast, reduce;
+  Choice barrier, line;
   ASSERT_EQ(build(pattern("optimised"), Operation::kBarrier, 2, costs, arena, &barrier), 0);
-  ASSERT_EQ(build(pattern("optimised"), Operation::kBroadcast, 2, costs, arena, &broadcast), 0);
-  ASSERT_EQ(build(pattern("optimised"), Operation::kReduce, 2, costs, arena, &reduce), 0);
+  ASSERT_EQ(build(pattern("line"), Operation::kBarrier, 2, costs, arena, &line), 0);
   EXPECT_EQ(barrier.tree.root, 2);
   EXPECT_EQ(barrier.gather.root, 2);
-  EXPECT_LE(barrier.predicted, broadcast.predicted + reduce.predicted + 1e-3);
+  EXPECT_LT(barrier.predicted, 0.95 * line.predicted);
 }
 
 TEST(Optimised, ABarrierOfManyReleasesBySharedLines) {
