@@ -11,7 +11,7 @@
 // tell each other first, and then each tells its counterparts on other cores: one round of near messages and one or
 // more of the cluster's.
 //
-// Between clusters there is one hop, as in the hybrid (hybrid.cc), but no leader that has to take in a message from
+// Between clusters there is one hop, as in the hybrid (forest.cc), but no leader that has to take in a message from
 // every other cluster: with c clusters of k cores each core takes (c - 1) / k of them. It pays where clusters are many
 // and messages keep the receiver busy.
 #include "generate/spread.h"
