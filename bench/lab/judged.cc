@@ -28,6 +28,12 @@ double bound_of(const MachineFile& machine, const PictureRequest& request) {
 
 }  // namespace
 
+const ComparedPattern* JudgedComparison::find(const std::string& name) const {
+  for (const ComparedPattern& pattern : patterns)
+    if (pattern.name == name) return &pattern;
+  return nullptr;
+}
+
 JudgedComparison judge_patterns(const MachineFile& machine, const PictureRequest& request) {
   JudgedComparison out;
   out.bound = bound_of(machine, request);
@@ -46,8 +52,12 @@ Document judged_document(const JudgedComparison& c) {
 }
 
 Table judged_table(const Document& document) {
-  Table table = comparison_table(document);
-  table.columns.insert(table.columns.begin() + 3, columns("gap|.1%").front());
+  Table table{"pattern", columns("pattern; predicted|1; ratio|2; gap|.1%"), document["patterns"]};
+  if (document["op"] == operation_name(Operation::kBarrier))
+    table.columns.push_back({"in a loop", "predicted_in_a_loop", As::kTenths});
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Document& a, const Document& b) {
+    return a["predicted"].get<double>() < b["predicted"].get<double>();
+  });
   return table;
 }
 

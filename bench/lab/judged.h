@@ -13,6 +13,7 @@ struct JudgedComparison : Comparison {
   double bound = 0;
 
   bool has_bound() const { return bound > 0 || best() <= 0; }
+  const ComparedPattern* find(const std::string& name) const;  // nullptr: not compared
 };
 
 // Throws as picture_and_comparison does. If the effort's limits stop the search, the bound is not known, because half a

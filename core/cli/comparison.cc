@@ -71,12 +71,6 @@ double Comparison::best() const {
   return least;
 }
 
-const ComparedPattern* Comparison::find(const std::string& name) const {
-  for (const ComparedPattern& pattern : patterns)
-    if (pattern.name == name) return &pattern;
-  return nullptr;
-}
-
 Picture picture_and_comparison(const MachineFile& machine, const PictureRequest& request, Comparison* out) {
   const Picture costs = picture_costs(machine, request);
   *out = comparison_of(costs, request.op, request.effort);
@@ -101,16 +95,6 @@ Document comparison_document(const Comparison& c) {
   }
   return {{"machine", c.machine}, {"op", operation_name(c.op)}, {"participants", c.n}, {"cost_model", c.cost_model},
           {"unit", c.unit},       {"exact", c.exact},           {"best", c.best()},    {"patterns", std::move(rows)}};
-}
-
-Table comparison_table(const Document& document) {
-  Table table{"pattern", columns("pattern; predicted|1; ratio|2"), document["patterns"]};
-  if (document["op"] == operation_name(Operation::kBarrier))
-    table.columns.push_back({"in a loop", "predicted_in_a_loop", As::kTenths});
-  std::stable_sort(table.rows.begin(), table.rows.end(), [](const Document& a, const Document& b) {
-    return a["predicted"].get<double>() < b["predicted"].get<double>();
-  });
-  return table;
 }
 
 }  // namespace smelt

@@ -26,7 +26,6 @@ struct Comparison {
   std::vector<ComparedPattern> patterns;  // in the registry's order
 
   double best() const;
-  const ComparedPattern* find(const std::string& name) const;  // nullptr: not compared
 };
 
 // The picture of the cheapest pattern, and the comparison of all, by one search: each alone would make the same one.
@@ -34,7 +33,5 @@ struct Comparison {
 Picture picture_and_comparison(const MachineFile& machine, const PictureRequest& request, Comparison* out);
 
 Document comparison_document(const Comparison& comparison);
-// The rows of that document, by rising price.
-Table comparison_table(const Document& document);
 
 }  // namespace smelt

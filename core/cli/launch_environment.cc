@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -118,7 +119,7 @@ bool is_sanitizer_runtime(const std::string& path) {
   return name.starts_with("libasan.so") || name.starts_with("libclang_rt.asan");
 }
 
-// Appends to a value of LD_PRELOAD.
+// Appends to a list with colons between.
 void append_entry(std::string* value, const std::string& entry) {
   if (!entry.empty()) *value += (value->empty() ? "" : ":") + entry;
 }
@@ -187,18 +188,23 @@ std::string find_component() { return folder_of(find_part("ompi_coll_smelt", "sm
 
 std::string find_messages_component() { return folder_of(find_part("ompi_pml_smelt", "smelt/openmpi", kMessagesName)); }
 
+std::vector<std::string> entries_of(const std::string& list, const char* ends) {
+  std::vector<std::string> entries;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find_first_of(ends, at), list.size());
+    if (end > at) entries.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return entries;
+}
+
 std::string without_components(const std::string& path, bool messages) {
   const auto is_ours = [messages](const std::string& folder) {
     return is_file(folder + "/" + kComponentName) || (messages && is_file(folder + "/" + kMessagesName));
   };
   std::string others;
-  for (size_t at = 0; at < path.size();) {
-    size_t end = path.find(':', at);
-    if (end == std::string::npos) end = path.size();
-    const std::string folder = path.substr(at, end - at);
-    if (!folder.empty() && !is_ours(folder)) others += (others.empty() ? "" : ":") + folder;
-    at = end + 1;
-  }
+  for (const std::string& folder : entries_of(path, ":"))
+    if (!is_ours(folder)) append_entry(&others, folder);
   return others;
 }
 
@@ -213,15 +219,9 @@ std::string join_shims(const std::vector<std::string>& paths, std::string* unfit
 
 std::string preload_value(const char* before, const std::string& shims, const std::string& sanitizer) {
   std::string first, rest;
-  const std::string entries = before ? before : "";
-  for (size_t at = 0; at < entries.size();) {
-    size_t end = entries.find_first_of(kEntryEnds, at);
-    if (end == std::string::npos) end = entries.size();
-    const std::string entry = entries.substr(at, end - at);
+  for (const std::string& entry : entries_of(before ? before : "", kEntryEnds))
     if (const std::string name = name_of(entry); name != kShimName && name != kKmpShimName)
       append_entry(is_sanitizer_runtime(entry) ? &first : &rest, entry);
-    at = end + 1;
-  }
   if (first.empty() && !shims.empty()) first = sanitizer;
   append_entry(&first, shims);
   append_entry(&first, rest);

@@ -44,6 +44,9 @@ std::string find_component();
 // ... and of the one for messages, which is the same folder where both are installed.
 std::string find_messages_component();
 
+// The entries of a list, as PATH and LD_PRELOAD are ones, that are not "".
+std::vector<std::string> entries_of(const std::string& list, const char* ends);
+
 // Those of the paths that are not "", as LD_PRELOAD wants them. `unfit`: one that it cannot hold, because a colon or a
 // space is in it.
 std::string join_shims(const std::vector<std::string>& paths, std::string* unfit);

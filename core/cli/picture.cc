@@ -33,6 +33,10 @@ std::vector<uint16_t> children(const Tree& tree, uint16_t parent) {
   return list;
 }
 
+namespace {
+
+// When the message that informs a participant has arrived, if the root of the tree sends at 0: everybody's send
+// occupies it for send_busy and is visible after the hop. The release half of a barrier, the whole of a broadcast.
 std::vector<double> arrival_times(const Tree& tree, const Costs& costs) {
   std::vector<double> arrival(tree.n, 0);
   std::vector<uint16_t> order(tree.n);
@@ -47,8 +51,6 @@ std::vector<double> arrival_times(const Tree& tree, const Costs& costs) {
   return arrival;
 }
 
-namespace {
-
 // When everybody has sent, the root when it has everything. All 0 when memory is out.
 std::vector<double> sending_times(const Tree& tree, const Costs& costs) {
   std::vector<double> times(tree.n, 0);
@@ -59,10 +61,6 @@ std::vector<double> sending_times(const Tree& tree, const Costs& costs) {
     times.assign(prediction.done, prediction.done + tree.n);
   return times;
 }
-
-}  // namespace
-
-namespace {
 
 // By lines that several poll: what the schedule's price says.
 std::vector<double> informed_times(const Picture& p) {

@@ -85,8 +85,5 @@ struct TreeSide {
   }
 };
 std::vector<TreeSide> tree_sides(const Picture& picture);  // of pictures with is_tree
-// When the message that informs a participant has arrived, if the root of the tree sends at 0: everybody's send
-// occupies it for send_busy and is visible after the hop. The release half of a barrier, the whole of a broadcast.
-std::vector<double> arrival_times(const Tree& tree, const Costs& costs);
 
 }  // namespace smelt

@@ -57,34 +57,6 @@ Json side_document(const Picture& p, const TreeSide& side) {
           {"hops", std::move(hops)}};
 }
 
-// The waits between participants: a message's round is the number of messages, one after the other, that its sender
-// must have waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
-struct RoundChart {
-  struct Arrow {
-    uint16_t from, to;
-    uint32_t round;
-  };
-  uint32_t rounds = 0;
-  std::vector<Arrow> messages;  // by round, then by the sender's row
-};
-
-// Everybody's actions over time, from a traced run of the prediction.
-struct Timeline {
-  enum class Doing : uint8_t { kSend, kReceive, kWait };
-  struct Bar {
-    uint16_t who;
-    Doing doing;
-    double begin, end;
-  };
-  struct Flight {  // of a message: from when its sender is through with it to when its receiver begins with it
-    uint16_t from, to;
-    double begin, end;
-  };
-  double end = 0;         // the makespan
-  std::vector<Bar> bars;  // by participant, in order
-  std::vector<Flight> flights;
-};
-
 uint32_t slots_of(const Schedule& schedule) {
   const uint32_t steps = schedule.begin[schedule.n];
   return steps == 0 ? 0 : schedule.steps[steps - 1].first + schedule.steps[steps - 1].count;
@@ -99,80 +71,6 @@ size_t scratch_bytes(const Schedule& schedule) {
 void check(int error) {
   if (error == -ENOMEM) throw std::bad_alloc();
   if (error != 0) throw std::runtime_error("a schedule that cannot be run was to be drawn");
-}
-
-RoundChart lay_out_rounds(const Picture& p) {
-  RoundChart chart;
-  const Schedule& s = p.schedule;
-  MappedArena arena(scratch_bytes(s));
-  Programs programs;
-  uint16_t who = kNobody;
-  check(programs.match(s, arena, &who));
-  std::vector<uint32_t> reached(s.n, 0), round_of(programs.slots, 0);
-  programs.run(
-      [&](uint16_t i, uint32_t step) {
-        for (uint32_t slot = s.steps[step].first; slot < s.steps[step].first + s.steps[step].count; ++slot) {
-          if (programs.partner[slot] != kNoSlot) round_of[programs.partner[slot]] = reached[i];
-          chart.messages.push_back({i, s.peers[slot], reached[i]});
-          chart.rounds = std::max(chart.rounds, reached[i] + 1);
-        }
-      },
-      [&](uint16_t i, uint32_t step) {
-        for (uint32_t slot = s.steps[step].first; slot < s.steps[step].first + s.steps[step].count; ++slot)
-          reached[i] = std::max(reached[i], round_of[slot] + 1);
-      });
-  std::vector<uint32_t> row(s.n);
-  const std::vector<uint16_t> order = shown_order(p);
-  for (uint32_t r = 0; r < order.size(); ++r) row[order[r]] = r;
-  std::stable_sort(chart.messages.begin(), chart.messages.end(), [&](const auto& a, const auto& b) {
-    return a.round != b.round ? a.round < b.round : row[a.from] < row[b.from];
-  });
-  return chart;
-}
-
-Timeline lay_out_timeline(const Picture& p) {
-  Timeline out;
-  const Schedule& s = p.schedule;
-  const uint32_t slots = slots_of(s);
-  std::vector<double> begin(slots), end(slots);
-  std::vector<uint32_t> partner(slots, kNoSlot);
-  Trace trace{begin.data(), end.data(), partner.data()};
-  MappedArena arena(scratch_bytes(s));
-  Prediction prediction;
-  check(predict(s, p.costs, arena, &prediction, &trace));
-  out.end = prediction.makespan;
-
-  const auto add = [&out](uint16_t who, Timeline::Doing doing, double from, double to) {
-    if (to > from) out.bars.push_back({who, doing, from, to});
-  };
-  std::vector<uint32_t> served;
-  for (uint16_t i = 0; i < s.n; ++i) {
-    double now = 0;
-    for (uint32_t step = s.begin[i]; step < s.begin[i + 1]; ++step) {
-      const Step& what = s.steps[step];
-      served.clear();
-      for (uint32_t slot = what.first; slot < what.first + what.count; ++slot) served.push_back(slot);
-      if (what.kind == StepKind::kSignal) {
-        double through = now;
-        for (const uint32_t slot : served) {  // through one line, all are one store
-          if (!what.shared_line) add(i, Timeline::Doing::kSend, begin[slot], end[slot]);
-          through = std::max(through, end[slot]);
-        }
-        if (what.shared_line) add(i, Timeline::Doing::kSend, now, through);
-        now = through;
-        continue;
-      }
-      std::stable_sort(served.begin(), served.end(), [&](uint32_t a, uint32_t b) { return end[a] < end[b]; });
-      for (const uint32_t slot : served) {
-        add(i, Timeline::Doing::kWait, now, begin[slot]);
-        add(i, Timeline::Doing::kReceive, begin[slot], end[slot]);
-        now = end[slot];
-        if (const uint32_t sent = partner[slot]; sent != kNoSlot)
-          out.flights.push_back({s.peers[slot], i, std::min(end[sent], begin[slot]), begin[slot]});
-      }
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -243,39 +141,104 @@ Json matrix_document(const Picture& p, const std::vector<CostKind>& kinds) {
   return out;
 }
 
+// The waits between participants: a message's round is the number of messages, one after the other, that its sender
+// must have waited for. In an exchange these are its rounds, in a broadcast the tree's levels.
 Json rounds_document(const Picture& p) {
-  const RoundChart chart = lay_out_rounds(p);
-  Json out = costs_document(p), messages = Json::array();
-  for (const RoundChart::Arrow& one : chart.messages)
-    messages.push_back({{"from", p.cpu[one.from]},
-                        {"to", p.cpu[one.to]},
-                        {"round", one.round},
-                        {"hop", p.costs.hop[p.costs.at(one.from, one.to)]}});
+  struct Message {
+    uint32_t round, row, from, to;
+  };
+  std::vector<Message> messages;
+  uint32_t rounds = 0;
+  const Schedule& s = p.schedule;
+  MappedArena arena(scratch_bytes(s));
+  Programs programs;
+  uint16_t who = kNobody;
+  check(programs.match(s, arena, &who));
+  std::vector<uint32_t> row(s.n), reached(s.n, 0), round_of(programs.slots, 0);
+  const std::vector<uint16_t> order = shown_order(p);
+  for (uint32_t r = 0; r < order.size(); ++r) row[order[r]] = r;
+  programs.run(
+      [&](uint16_t i, uint32_t step) {
+        for (uint32_t slot = s.steps[step].first; slot < s.steps[step].first + s.steps[step].count; ++slot) {
+          if (programs.partner[slot] != kNoSlot) round_of[programs.partner[slot]] = reached[i];
+          messages.push_back({reached[i], row[i], i, s.peers[slot]});
+          rounds = std::max(rounds, reached[i] + 1);
+        }
+      },
+      [&](uint16_t i, uint32_t step) {
+        for (uint32_t slot = s.steps[step].first; slot < s.steps[step].first + s.steps[step].count; ++slot)
+          reached[i] = std::max(reached[i], round_of[slot] + 1);
+      });
+  std::stable_sort(messages.begin(), messages.end(), [](const Message& a, const Message& b) {
+    return std::pair(a.round, a.row) < std::pair(b.round, b.row);
+  });
+  Json out = costs_document(p), list = Json::array();
+  for (const Message& one : messages)
+    list.push_back({{"from", p.cpu[one.from]},
+                    {"to", p.cpu[one.to]},
+                    {"round", one.round},
+                    {"hop", p.costs.hop[p.costs.at(one.from, one.to)]}});
   add_cpus(out, p);
   out.update({{"op", operation_name(p.op)},
               {"pattern", p.pattern},
               {"predicted", p.predicted},
-              {"rounds", chart.rounds},
-              {"messages", std::move(messages)}});
+              {"rounds", rounds},
+              {"messages", std::move(list)}});
   return out;
 }
 
+// Everybody's actions over time, from a traced run of the prediction. A message flies from when its sender is through
+// with it to when its receiver begins with it.
 Json timeline_document(const Picture& p) {
-  constexpr const char* kDoing[] = {"send", "receive", "wait"};
-  const Timeline line = lay_out_timeline(p);
-  Json out = costs_document(p), bars = Json::array(), flights = Json::array(), done = Json::array();
-  for (const Timeline::Bar& one : line.bars)
-    bars.push_back({{"cpu", p.cpu[one.who]},
-                    {"doing", kDoing[static_cast<size_t>(one.doing)]},
-                    {"begin", one.begin},
-                    {"end", one.end}});
-  for (const Timeline::Flight& one : line.flights)
-    flights.push_back({{"from", p.cpu[one.from]}, {"to", p.cpu[one.to]}, {"begin", one.begin}, {"end", one.end}});
+  const Schedule& s = p.schedule;
+  const uint32_t slots = slots_of(s);
+  std::vector<double> begin(slots), end(slots);
+  std::vector<uint32_t> partner(slots, kNoSlot);
+  Trace trace{begin.data(), end.data(), partner.data()};
+  MappedArena arena(scratch_bytes(s));
+  Prediction prediction;
+  check(predict(s, p.costs, arena, &prediction, &trace));
+
+  Json bars = Json::array(), flights = Json::array(), done = Json::array();
+  const auto add = [&](uint16_t who, const char* doing, double from, double to) {
+    if (to > from) bars.push_back({{"cpu", p.cpu[who]}, {"doing", doing}, {"begin", from}, {"end", to}});
+  };
+  std::vector<uint32_t> served;
+  for (uint16_t i = 0; i < s.n; ++i) {
+    double now = 0;
+    for (uint32_t step = s.begin[i]; step < s.begin[i + 1]; ++step) {
+      const Step& what = s.steps[step];
+      served.clear();
+      for (uint32_t slot = what.first; slot < what.first + what.count; ++slot) served.push_back(slot);
+      if (what.kind == StepKind::kSignal) {
+        double through = now;
+        for (const uint32_t slot : served) {  // through one line, all are one store
+          if (!what.shared_line) add(i, "send", begin[slot], end[slot]);
+          through = std::max(through, end[slot]);
+        }
+        if (what.shared_line) add(i, "send", now, through);
+        now = through;
+        continue;
+      }
+      std::stable_sort(served.begin(), served.end(), [&](uint32_t a, uint32_t b) { return end[a] < end[b]; });
+      for (const uint32_t slot : served) {
+        add(i, "wait", now, begin[slot]);
+        add(i, "receive", begin[slot], end[slot]);
+        now = end[slot];
+        if (const uint32_t sent = partner[slot]; sent != kNoSlot)
+          flights.push_back({{"from", p.cpu[s.peers[slot]]},
+                             {"to", p.cpu[i]},
+                             {"begin", std::min(end[sent], begin[slot])},
+                             {"end", begin[slot]}});
+      }
+    }
+  }
   for (const uint16_t i : shown_order(p)) done.push_back(p.done[i]);
+  Json out = costs_document(p);
   add_cpus(out, p);
   out.update({{"op", operation_name(p.op)},
               {"pattern", p.pattern},
-              {"end", line.end},
+              {"end", prediction.makespan},
               {"done", std::move(done)},
               {"bars", std::move(bars)},
               {"flights", std::move(flights)}});

@@ -55,10 +55,36 @@ void warn(const std::string& text) { std::fputs(("smelt: " + one_line(text) + "\
 
 namespace {
 
-// The words that a shell offers, of the parser's own table: contrib/completion asks `smelt --complete WORD...`.
-std::vector<std::string> names_of_verbs(const CLI::App& app);
-std::vector<std::string> choices_of(const CLI::Option& option);  // none: it takes other values, too
+std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
 
+const CLI::App* verb_named(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* verb : verbs_of(app))
+    if (verb->get_name() == name) return verb;
+  return nullptr;
+}
+
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : verbs_of(app)) names.push_back(verb->get_name());
+  return names;
+}
+
+// None: it takes other values, too.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();  // "TEXT:{broadcast,reduce,barrier}"
+  const size_t open = type.find('{'), close = type.rfind('}');
+  std::vector<std::string> choices;
+  for (size_t at = open + 1; open != std::string::npos && close != std::string::npos && at <= close;) {
+    const size_t end = type.find_first_of(",}", at);
+    choices.push_back(type.substr(at, end - at));
+    at = end + 1;
+  }
+  return choices;
+}
+
+// The words that a shell offers, of the parser's own table: contrib/completion asks `smelt --complete WORD...`.
 class Candidates {
  public:
   explicit Candidates(std::string begun) : begun_(std::move(begun)) {}
@@ -81,16 +107,6 @@ class Candidates {
 
   std::string begun_, before_, out_;
 };
-
-std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-const CLI::App* verb_named(const CLI::App& app, const std::string& name) {
-  for (const CLI::App* verb : verbs_of(app))
-    if (verb->get_name() == name) return verb;
-  return nullptr;
-}
 
 // "--op" and "--op=..." alike.
 const CLI::Option* option_named(const CLI::App& verb, const std::string& word) {
@@ -119,24 +135,6 @@ void add_options(const CLI::App& verb, Candidates& out) {
     for (const std::string& name : option->get_lnames()) out.add("--" + name, option->get_description());
     for (const std::string& name : option->get_snames()) out.add("-" + name, option->get_description());
   }
-}
-
-std::vector<std::string> names_of_verbs(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* verb : verbs_of(app)) names.push_back(verb->get_name());
-  return names;
-}
-
-std::vector<std::string> choices_of(const CLI::Option& option) {
-  const std::string type = option.get_type_name();  // "TEXT:{broadcast,reduce,barrier}"
-  const size_t open = type.find('{'), close = type.rfind('}');
-  std::vector<std::string> choices;
-  for (size_t at = open + 1; open != std::string::npos && close != std::string::npos && at <= close;) {
-    const size_t end = type.find_first_of(",}", at);
-    choices.push_back(type.substr(at, end - at));
-    at = end + 1;
-  }
-  return choices;
 }
 
 std::string completions(const CLI::App& app, const std::vector<std::string>& words) {
@@ -199,7 +197,7 @@ std::string hwloc_series() {
 std::string nearest_verb(const CLI::App& app, const std::string& word) {
   std::string nearest;
   uint32_t best = most_typing_errors(word.c_str()) + 1;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* verb : verbs_of(app)) {
     const uint32_t distance = edit_distance(word.c_str(), verb->get_name().c_str());
     if (distance < best) best = distance, nearest = verb->get_name();
   }
@@ -208,10 +206,7 @@ std::string nearest_verb(const CLI::App& app, const std::string& word) {
 
 // An unknown first word deserves better than the parser's "not expected".
 void check_verb(const CLI::App& app, const std::vector<std::string>& words) {
-  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
-  if (words.empty() || (words[0].size() > 0 && words[0][0] == '-')) return;
-  if (std::any_of(verbs.begin(), verbs.end(), [&](const CLI::App* verb) { return verb->get_name() == words[0]; }))
-    return;
+  if (words.empty() || words[0].starts_with('-') || verb_named(app, words[0])) return;
   const std::string meant = nearest_verb(app, words[0]);
   throw UserError(fmt::format("'{}' is not a command{}; see 'smelt --help'", words[0],
                               meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant)));

@@ -68,16 +68,6 @@ std::string fish_word(const std::string& text) {
   return out + "'";
 }
 
-Words entries_of(const std::string& list, const char* ends) {
-  Words entries;
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find_first_of(ends, at), list.size());
-    if (end > at) entries.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return entries;
-}
-
 std::string here(const char* variable) {
   const char* const value = environment(variable);
   return value ? value : "";

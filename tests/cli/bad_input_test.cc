@@ -14,15 +14,8 @@ namespace {
 constexpr const char* kMachine = "synthetic:pack:2 core:4 pu:1";
 
 void expect_refused(const std::vector<std::string>& arguments, const std::string& says) {
-  const Outcome outcome = smelt(arguments);
-  std::string shown;
-  for (const std::string& word : arguments) shown += word + " ";
-  SCOPED_TRACE(shown + "\n" + outcome.err);
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
-  EXPECT_TRUE(outcome.err.starts_with("smelt: "));
-  EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says;
+  SCOPED_TRACE(testing::PrintToString(arguments));
+  test::expect_refused(smelt(arguments), says);
 }
 
 std::vector<std::string> tree(std::vector<std::string> more) {

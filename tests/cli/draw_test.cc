@@ -112,11 +112,7 @@ TEST(Draw, OptionsAreThoseOfTree) {
 
 void expect_refused(std::vector<std::string> arguments, const std::string& says) {
   arguments.insert(arguments.begin(), "draw");
-  const Outcome outcome = smelt(arguments);
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(says), std::string::npos) << outcome.err;
+  test::expect_refused(smelt(arguments), says);
 }
 
 TEST(Draw, RefusesInOneLine) {

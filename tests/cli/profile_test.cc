@@ -47,13 +47,6 @@ json enriched() {
   return profile;
 }
 
-void expect_refused(const Outcome& outcome, const std::string& says) {
-  EXPECT_EQ(outcome.code, 2) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
-}
-
 TEST(Profile, WhatIsExportedIsImportedElsewhere) {
   const Environment there = cache("profile-import");
   const std::string file = write_file("enriched.json", enriched().dump());

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +17,14 @@
 namespace smelt::test {
 
 namespace fs = std::filesystem;
+
+void expect_refused(const Outcome& outcome, const std::string& says) {
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_TRUE(outcome.err.starts_with("smelt: ")) << outcome.err;
+  EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
+}
 
 std::string scratch() {
   struct Folder {

@@ -33,6 +33,8 @@ struct Call {
 };
 
 Outcome run(const Call& call);
+// Bad input: exit code 2, and one line, on stderr, which says that.
+void expect_refused(const Outcome& outcome, const std::string& says);
 inline Outcome smelt(std::vector<std::string> arguments) { return run({std::move(arguments), {}}); }
 
 // A folder for this test alone, removed at the end of the process; its cache/ is XDG_CACHE_HOME.

@@ -12,13 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-void expect_refused(const Outcome& outcome, const std::string& says) {
-  EXPECT_EQ(outcome.code, 2) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
-}
-
 TEST(CalibrateSimulate, FindsTheTruthAndWritesNothing) {
   const auto here = cache("simulate");
   const std::vector<std::string> simulated = {"calibrate", "--simulate", "zoo:amd-epyc-7742-2x64x2", "--json"};
