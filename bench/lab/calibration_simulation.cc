@@ -21,6 +21,7 @@
 #include "measure/calibrate.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
+#include "profile/text/rows.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {

@@ -32,15 +32,6 @@ Document conditions_document(uint32_t conditions) {
   return out;
 }
 
-std::string conditions_of(uint32_t conditions, float others) {
-  std::string out;
-  for (uint32_t c = 0; c < kConditions; ++c)
-    if (conditions >> c & 1)
-      out += fmt::format("{}{}{}", out.empty() ? "" : ", ", kConditionNames[c],
-                         1u << c == kBesideOthers ? fmt::format(" ({:.1f} CPUs)", others) : "");
-  return out;
-}
-
 Document classes_document(const std::vector<ClassFigures>& classes) {
   Document out = Document::array();
   for (const ClassFigures& c : classes) {

@@ -16,9 +16,7 @@ namespace smelt {
 std::string class_name(const ClassFigures& figures, const std::vector<ClassFigures>& all);
 std::string marks_text(uint32_t marks);  // "unsteady, wide", "" for none
 
-// A profile's conditions: ["beside other work", "unsteady"], and "beside other work (1.3 CPUs), unsteady".
-Document conditions_document(uint32_t conditions);
-std::string conditions_of(uint32_t conditions, float others);
+Document conditions_document(uint32_t conditions);  // a profile's: ["beside other work", "unsteady"]
 
 Document classes_document(const std::vector<ClassFigures>& classes);
 Table classes_table(const Document& rows, const std::string& unit);

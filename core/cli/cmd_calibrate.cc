@@ -3,12 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 
-#include "base/fingerprint.h"
-#include "base/os/os.h"
 #include "cli/checks.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
@@ -17,19 +16,15 @@
 #include "cli/other_figures.h"
 #include "cli/progress_line.h"
 #include "cli/terminal.h"
-#include "discover/conditions.h"
-#include "discover/cpu_load.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
-#include "measure/fans.h"
-#include "measure/finalists.h"
 #include "measure/journal.h"
-#include "measure/methods.h"
-#include "measure/other_figures.h"
 #include "measure/recheck.h"
+#include "measure/stages.h"
 #include "profile/text/error.h"
 #include "profile/text/io.h"
 #include "profile/text/read.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
@@ -86,57 +81,11 @@ int check_calibration(bool json, bool quiet) {
   return changed == 0 ? 0 : kExitWarning;
 }
 
-constexpr double kPairsShare = 0.7;  // of the time there is
-
 struct CalibrateArguments {
   std::string output;
-  double race_seconds = 1;
-  double limit_seconds = 0;  // 0: by the estimate
-  bool system = false, no_methods = false, all_pairs = false, fresh = false, check = false, json = false, quiet = false,
-       verbose = false;
+  CalibrationRequest request;
+  bool no_methods = false, check = false, json = false, quiet = false, verbose = false;
 };
-
-// A calibration's findings, for its report.
-struct Found {
-  ProfileImage image;
-  std::vector<std::string> remarks;
-  size_t resumed = 0;  // pairs that an interrupted one had measured
-  double seconds = 0;
-  bool ended_early = false;
-};
-
-double now_s() { return static_cast<double>(os::now_ns()) * 1e-9; }
-
-// How long it should take, and how long it may. On a busy machine each step waits for CPUs that others have, so the
-// estimate, which is for an idle one, says little there; the limit holds everywhere, to within one step.
-struct TimeBudget {
-  double begin = now_s();
-  double pairs = 0, all = 0;  // s, estimated
-  double limit = 0;
-
-  double left() const { return std::max(begin + limit - now_s(), 0.0); }
-  bool over() const { return left() <= 0; }
-  int64_t until_ns() const { return static_cast<int64_t>((begin + limit) * 1e9); }
-  // The remark that a line of progress adds when the estimate has turned out wrong.
-  std::string remark() const {
-    return now_s() - begin <= all * 1.5 + 1
-               ? ""
-               : fmt::format(", longer than foreseen, at most {} more", duration_text(std::ceil(left())));
-  }
-};
-
-TimeBudget budget_time(const CalibrateArguments& arguments, const Machine& machine, const CalibrationOptions& options) {
-  constexpr double kSetsOfMethods = 0.6, kOthersBase = 0.3, kOthersByDistance = 0.25;  // s
-  constexpr double kSlack = 10, kTimes = 4;
-  TimeBudget time;
-  time.pairs = estimate_seconds(machine, options);
-  const ProfileImage guess = guess_image(machine);
-  time.all = time.pairs + kOthersBase + kOthersByDistance * static_cast<double>(fan_cpus(guess).size());
-  if (!arguments.no_methods) time.all += kSetsOfMethods * static_cast<double>(method_cpus(guess).size());
-  time.all += arguments.race_seconds;
-  time.limit = arguments.limit_seconds > 0 ? arguments.limit_seconds : kSlack + kTimes * time.all;
-  return time;
-}
 
 std::string output_path(const CalibrateArguments& arguments) {
   if (!arguments.output.empty()) {
@@ -145,16 +94,16 @@ std::string output_path(const CalibrateArguments& arguments) {
           fmt::format("--output {}: the name must end in .profile (the JSON form goes beside it)", arguments.output));
     return arguments.output;
   }
-  return arguments.system ? shared_profile_path() : default_profile_path();
+  return arguments.request.shared ? shared_profile_path() : default_profile_path();
 }
 
-Document found_document(const Found& found, const WrittenProfile& written) {
+Document found_document(const NewProfile& found) {
   const ProfileImage& image = found.image;
   const PackedHeader& header = image.header;
   std::vector<std::vector<uint32_t>> cpus;
   for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
-  Document out = {{"profile", written.packed},
-                  {"json", written.json},
+  Document out = {{"profile", found.written.packed},
+                  {"json", found.written.json},
                   {"machine", header.machine},
                   {"cpus", image.n()},
                   {"pairs_measured", header.pairs_measured},
@@ -192,172 +141,74 @@ std::string found_text(const Document& document, bool verbose) {
          (verbose ? "" : fact("all of it", "smelt info"));
 }
 
-void report(const CalibrateArguments& arguments, const Found& found, const WrittenProfile& written) {
+void report(const CalibrateArguments& arguments, const NewProfile& found) {
   if (arguments.quiet && !arguments.json) return;
   if (!arguments.json)
     for (const std::string& remark : found.remarks) warn(remark);
-  show(found_document(found, written), arguments.json, [&](const Document& document) {
+  show(found_document(found), arguments.json, [&](const Document& document) {
     // A profile that processes will not find by themselves deserves the word that makes them.
     return found_text(document, arguments.verbose) +
-           (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + written.packed));
+           (arguments.output.empty() ? "" : fact("use it", "SMELT_PROFILE=" + found.written.packed));
   });
 }
 
-// Prints one line, after an interruption.
-std::string how_to_go_on(const Journal& journal) {
-  return journal.pairs() == 0
-             ? "interrupted; the profile is as it was"
-             : fmt::format(
-                   "interrupted; the profile is as it was; within {} minutes the same command goes on from "
-                   "what was measured (pairs: {})",
-                   kJournalMinutes, journal.pairs());
+// One line, after an interruption.
+std::string how_to_go_on(uint64_t kept) {
+  return kept == 0 ? "interrupted; the profile is as it was"
+                   : fmt::format(
+                         "interrupted; the profile is as it was; within {} minutes the same command goes on from "
+                         "what was measured (pairs: {})",
+                         kJournalMinutes, kept);
 }
 
-// Throws Interrupted.
-void measure_pairs(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
-                   CalibrationOptions options, const TimeBudget& time, Found* found) {
-  ProgressLine progress("pairs", !arguments.quiet && !arguments.json);
-  options.measured = [&journal](const MeasuredPair& pair) { journal.add(pair); };
-  options.progress = [&](uint32_t done, uint32_t total, double left) {
-    progress.show(done, total, left, time.remark());
-  };
-  // The measurements that follow are worth something, too: the pairs may have most of the time, not all.
-  options.seconds = time.left() * kPairsShare;
-  progress.announce(time.all, time.limit);
-  Calibration calibration = calibrate(machine, *hardware_meter(), options);
-  found->image = std::move(calibration.image);
-  found->remarks = std::move(calibration.remarks);
-  found->ended_early = calibration.ended_early;
-}
+// A line for each stage. Once the pairs are measured, an interruption has nothing more to save.
+class StageLines {
+ public:
+  StageLines(bool wanted, Interruption& interruption) : wanted_(wanted), interruption_(interruption) {}
 
-// Whole seconds for children that would wait for ever; their own look at the clock comes first.
-unsigned alarm_seconds(const TimeBudget& time, unsigned usual) {
-  constexpr double kGrace = 3;
-  return static_cast<unsigned>(std::min(std::ceil(time.left() + kGrace), static_cast<double>(usual)));
-}
+  void operator()(const CalibrationProgress& now) {
+    constexpr const char* kNames[] = {"pairs", "groups of processes", "parameters", "races"};
+    if (now.total > 0) {
+      line_->show(now.done, now.total, now.stage_left, late_text(now));
+      return;
+    }
+    line_.reset();
+    if (now.stage == CalibrationStage::kWriting) return interruption_.ignore();  // the rest takes milliseconds
+    line_.emplace(kNames[static_cast<size_t>(now.stage)], wanted_);
+    if (now.stage == CalibrationStage::kPairs)
+      line_->announce(now.foreseen, now.at_most);
+    else
+      interruption_.leave_at_once(how_to_go_on(now.kept));
+  }
 
-void measure_groups(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
-  ProgressLine progress("groups of processes", !arguments.quiet && !arguments.json);
-  MethodEffort effort;
-  effort.until_ns = time.until_ns();
-  MeasuredMethods methods = measure_methods(
-      found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
-  found->image.curves = std::move(methods.sets);
-  if (!methods.remark.empty()) found->remarks.push_back(methods.remark);
-}
+ private:
+  static std::string late_text(const CalibrationProgress& now) {
+    if (now.elapsed <= now.foreseen * 1.5 + 1) return "";
+    return fmt::format(", longer than foreseen, at most {} more",
+                       duration_text(std::ceil(std::max(now.at_most - now.elapsed, 0.0))));
+  }
 
-void measure_others(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
-  ProgressLine progress("parameters", !arguments.quiet && !arguments.json);
-  OtherEffort effort;
-  effort.until_ns = time.until_ns();
-  effort.copies.limit_s = alarm_seconds(time, effort.copies.limit_s);
-  const std::string remark = measure_other_figures(
-      found->image, [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, effort);
-  if (!remark.empty()) found->remarks.push_back(remark);
-}
-
-void race_patterns(const CalibrateArguments& arguments, const TimeBudget& time, Found* found) {
-  ProgressLine progress("races", !arguments.quiet && !arguments.json);
-  Races races = time_all_finalists(
-      found->image, std::min(arguments.race_seconds, time.left()),
-      [&](uint32_t done, uint32_t total) { progress.show(done, total, -1, time.remark()); }, time.until_ns());
-  for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
-}
-
-// Writes the conditions into the profile, for good.
-void mark_conditions(const LoadSeen& seen, Found* found) {
-  constexpr double kOthers = 0.2, kStolen = 0.02, kSpread = 0.3;
-  PackedHeader& header = found->image.header;
-  const auto& classes = found->image.classes;
-  const bool unsteady =
-      header.spread > kSpread ||
-      std::any_of(classes.begin(), classes.end(), [](const ClassFigures& c) { return c.marks & kMarkUnsteady; });
-  header.others = static_cast<float>(seen.others_cpus);
-  const auto mark = [&header](ConditionMark one, bool so) { header.conditions |= so ? one : 0u; };
-  header.conditions = 0;
-  mark(kBesideOthers, seen.others_cpus >= kOthers);
-  mark(kTimeStolen, seen.stolen >= kStolen);
-  mark(kThrottled, seen.throttled > 0);
-  mark(kUnsteady, unsteady);
-  mark(kEndedEarly, found->ended_early);
-  if (header.conditions)
-    found->remarks.push_back(fmt::format("measured {}; calibrate again when the machine is quiet",
-                                         conditions_of(header.conditions, header.others)));
-}
-
-// All of it. Throws Interrupted while the pairs are measured; afterwards a signal ends the process with `how`.
-Found measure(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
-              const std::vector<MeasuredPair>& known, const TimeBudget& time, Interruption& interruption) {
-  Found found;
-  found.resumed = known.size();
-  const std::vector<Finding> before = calibration_findings();  // before our own threads are the load
-  const LoadWatch watch(this_system());
-  CalibrationOptions options;
-  options.all_pairs = arguments.all_pairs;
-  options.stop = interruption.asked();
-  options.known = known;
-  measure_pairs(arguments, machine, journal, options, time, &found);
-  for (const Finding& bad : before)
-    found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
-  interruption.leave_at_once(how_to_go_on(journal));
-  if (!arguments.no_methods) measure_groups(arguments, time, &found);
-  measure_others(arguments, time, &found);
-  if (arguments.race_seconds > 0) race_patterns(arguments, time, &found);
-  found.seconds = now_s() - time.begin;
-  found.ended_early |= time.over();
-  if (found.ended_early)
-    found.remarks.push_back(fmt::format(
-        "it took {} where about {} were foreseen, and ended at its limit with what it had; calibrate again when "
-        "the machine is quiet, or give it --limit",
-        duration_text(found.seconds), duration_text(time.all)));
-  mark_conditions(watch.in_time(), &found);
-  return found;
-}
-
-// Once more, where the first time was a bad one, the time holds another, and the machine is quiet now.
-void measure_again_if_quiet(const CalibrateArguments& arguments, const Machine& machine, Journal& journal,
-                            const TimeBudget& time, Interruption& interruption, Found* found) {
-  const auto marks = [](const Found& one) { return std::popcount(one.image.header.conditions); };
-  if (marks(*found) == 0 || time.left() < time.all || any_warning(load_conditions(this_system()))) return;
-  if (!arguments.quiet && !arguments.json)
-    warn(fmt::format("measured {}; the machine is quiet now, so all is measured once more",
-                     conditions_of(found->image.header.conditions, found->image.header.others)));
-  Found again = measure(arguments, machine, journal, {}, time, interruption);
-  if (marks(again) < marks(*found)) *found = std::move(again);
-}
+  const bool wanted_;
+  Interruption& interruption_;
+  std::optional<ProgressLine> line_;
+};
 
 int run_calibrate(const CalibrateArguments& arguments) {
-  const std::string path = output_path(arguments);
-  const Machine machine = discover_machine();
-  if (!machine.this_machine)
-    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  Interruption interruption("interrupted; the profile is as it was");
-  prepare_profile_place(path, arguments.system);
-  Journal journal(path, machine_fingerprint(), arguments.fresh);
-  if (!journal.known().empty() && !arguments.quiet)
-    warn(fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
-                     journal.known().size()));
-  CalibrationOptions options;
-  options.all_pairs = arguments.all_pairs;
-  const TimeBudget time = budget_time(arguments, machine, options);
-  Found found;
+  CalibrationRequest request = arguments.request;
+  request.path = output_path(arguments);
+  request.methods = !arguments.no_methods;
+  Interruption interruption(how_to_go_on(0));
+  request.stop = interruption.asked();
+  StageLines lines(!arguments.quiet && !arguments.json, interruption);
+  request.progress = std::ref(lines);
+  if (!arguments.quiet) request.tell = warn;
   try {
-    found = measure(arguments, machine, journal, journal.known(), time, interruption);
-    measure_again_if_quiet(arguments, machine, journal, time, interruption, &found);
-  } catch (const Interrupted&) {
-    warn(how_to_go_on(journal));
+    report(arguments, calibrate_this_machine(request));
+    return 0;
+  } catch (const Interrupted& stopped) {
+    warn(how_to_go_on(stopped.kept));
     return kExitInterrupted;
   }
-  interruption.ignore();  // the rest takes milliseconds
-  const WrittenProfile written = write_profile(found.image, path, arguments.system);
-  journal.remove();
-  report(arguments, found, written);
-  return 0;
-}
-
-int dispatch_calibrate(const CalibrateArguments& arguments) {
-  if (arguments.check) return check_calibration(arguments.json, arguments.quiet);
-  return run_calibrate(arguments);
 }
 
 }  // namespace
@@ -370,15 +221,15 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       verb->add_option("-o,--output", arguments->output, "write here instead of the user's cache; ends in .profile")
           ->type_name("FILE");
   CLI::Option* system =
-      verb->add_flag("--system", arguments->system, "write the profile that all users of this machine share")
+      verb->add_flag("--system", arguments->request.shared, "write the profile that all users of this machine share")
           ->excludes(output);
-  verb->add_flag("--all-pairs", arguments->all_pairs, "measure every pair of CPUs, also on a large machine");
+  verb->add_flag("--all-pairs", arguments->request.all_pairs, "measure every pair of CPUs, also on a large machine");
   CLI::Option* no_methods =
       verb->add_flag("--no-methods", arguments->no_methods,
                      "do not measure the collectives of groups of processes; their limits are then typical ones");
   CLI::Option* race =
       verb->add_option(
-              "--race", arguments->race_seconds,
+              "--race", arguments->request.race_seconds,
               "seconds for timing the patterns that look best; who wins is used from then on; 0: the model alone "
               "decides")
           ->type_name("SECONDS")
@@ -386,13 +237,13 @@ void add_calibrate(CLI::App& app, Action& chosen) {
           ->capture_default_str();
   CLI::Option* limit =
       verb->add_option(
-              "--limit", arguments->limit_seconds,
+              "--limit", arguments->request.limit_seconds,
               "seconds after which it ends with what it has, and says so (default: by the machine; 12 to 20 on small "
               "ones)")
           ->type_name("SECONDS")
           ->check(number_between(0.1, 1e6));
   CLI::Option* fresh =
-      verb->add_flag("--fresh", arguments->fresh, "do not go on from what an interrupted calibration measured");
+      verb->add_flag("--fresh", arguments->request.fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check =
       verb->add_flag("--check", arguments->check,
                      "measure a pair of each class and compare with the profile: exit code 0 within 30 %, 1 changed");
@@ -404,7 +255,11 @@ void add_calibrate(CLI::App& app, Action& chosen) {
       "Best on an idle machine; takes about 1 ms per pair of CPUs, a moment for the methods of\n"
       "groups of processes, and --race.\nExamples:\n  smelt calibrate && smelt info\n  smelt calibrate --check --quiet "
       "|| smelt calibrate");
-  verb->callback([arguments, &chosen] { chosen = [arguments] { return dispatch_calibrate(*arguments); }; });
+  verb->callback([arguments, &chosen] {
+    chosen = [arguments] {
+      return arguments->check ? check_calibration(arguments->json, arguments->quiet) : run_calibrate(*arguments);
+    };
+  });
 }
 
 }  // namespace smelt

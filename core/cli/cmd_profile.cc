@@ -106,8 +106,7 @@ int verify_profile(const VerifyArguments& arguments) {
     reasons.push_back(why_not);
   }
   const ProfileImage* const judged = own ? &*own : wanted ? &*wanted : nullptr;
-  const std::string conditions =
-      judged ? conditions_of(judged->header.conditions, judged->header.others) : std::string();
+  const std::string conditions = judged ? conditions_text(judged->header) : std::string();
   if (arguments.steady && !conditions.empty())
     reasons.push_back(fmt::format("it was measured {}; run 'smelt calibrate' when the machine is quiet", conditions));
 

@@ -21,6 +21,7 @@
 #include "cli/watched_run.h"
 #include "discover/cpu_load.h"
 #include "profile/text/error.h"
+#include "profile/text/rows.h"
 #include "profile/text/statistics.h"
 
 namespace smelt {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/os/os.h"
+#include "profile/text/rows.h"
 
 namespace smelt {
 namespace {
@@ -16,14 +17,6 @@ constexpr double kRefreshS = 0.1;
 constexpr double kMomentS = 1;
 
 }  // namespace
-
-std::string duration_text(double seconds) {
-  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
-  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
-  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
 
 ProgressLine::ProgressLine(const char* what, bool wanted) : what_(what), shown_(wanted && ::isatty(STDERR_FILENO)) {}
 

@@ -33,8 +33,6 @@ class ProgressLine {
   std::string text_;  // not printed yet
 };
 
-std::string duration_text(double seconds);  // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"
-
 // For work that does not say how far it is: after a second a line says what is done and for how long already. None
 // unless `wanted` and stderr is a terminal.
 class StillWorking {

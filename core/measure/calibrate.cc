@@ -220,12 +220,4 @@ double estimate_seconds(const Machine& machine, const CalibrationOptions& option
   return kWarmUpS + ns * 1e-9;
 }
 
-ProfileImage calibrate(const Machine& machine, const Progress& progress) {
-  if (!machine.this_machine)
-    throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
-  CalibrationOptions options;
-  if (progress) options.progress = [&](uint32_t done, uint32_t total, double) { progress(done, total); };
-  return calibrate(machine, *hardware_meter(), options).image;
-}
-
 }  // namespace smelt

@@ -53,6 +53,7 @@ struct Calibration {
 // The calibration was stopped; CalibrationOptions::measured has handed out all that was measured until then.
 struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
+  uint64_t kept = 0;  // pairs that the next calibration goes on from
 };
 
 // A profile of the allowed CPUs of `machine`. One CPU gives a profile of one CPU. The CPUs should be otherwise idle; if
@@ -65,8 +66,5 @@ double estimate_seconds(const Machine& machine, const CalibrationOptions& option
 
 // Called after each measured pair, from the calling thread.
 using Progress = std::function<void(uint32_t done, uint32_t total)>;
-
-// The same on the hardware with the usual options. Throws UserError when `machine` is not the one we run on.
-ProfileImage calibrate(const Machine& machine, const Progress& progress = {});
 
 }  // namespace smelt

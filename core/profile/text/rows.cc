@@ -17,6 +17,23 @@ std::string date_text(int64_t seconds) {
   return std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) > 0 ? text : "1970-01-01T00:00:00Z";
 }
 
+std::string duration_text(double seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 100 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string conditions_text(const PackedHeader& header) {
+  std::string out;
+  for (uint32_t c = 0; c < kConditions; ++c)
+    if (header.conditions >> c & 1)
+      out += fmt::format("{}{}{}", out.empty() ? "" : ", ", kConditionNames[c],
+                         1u << c == kBesideOthers ? fmt::format(" ({:.1f} CPUs)", header.others) : "");
+  return out;
+}
+
 namespace {
 
 using Json = nlohmann::json;

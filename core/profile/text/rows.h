@@ -9,7 +9,9 @@
 
 namespace smelt {
 
-std::string date_text(int64_t seconds);  // since 1970: "2026-01-31T12:00:00Z"
+std::string date_text(int64_t seconds);                   // since 1970: "2026-01-31T12:00:00Z"
+std::string duration_text(double seconds);                // "250 ms", "1.5 s", "42 s", "3 min", "2.5 h"
+std::string conditions_text(const PackedHeader& header);  // "beside other work (1.3 CPUs), unsteady"
 
 // "name": value, for each field that the JSON form has, in its order. Floats are printed as the shortest decimal that
 // reads back as the same float, so that both forms carry the same numbers.

@@ -11,10 +11,13 @@
 
 #include "base/fingerprint.h"
 #include "base/os/os.h"
+#include "folder.h"
 #include "measure/ping_pong.h"
 #include "measure/poller.h"
+#include "measure/stages.h"
 #include "measure/ticks.h"
 #include "profile/text/error.h"
+#include "profile/text/read.h"
 #include "sanitized.h"
 
 using namespace smelt;
@@ -81,11 +84,13 @@ TEST_F(Two, CalibrationGivesSaneCostsInTime) {
   const auto n = static_cast<uint32_t>(machine.allowed_cpus().size());
   uint32_t reported = 0, announced = 0;
   const int64_t start = os::now_ns();
-  const ProfileImage image = calibrate(machine, [&](uint32_t done, uint32_t total) {
+  CalibrationOptions options;
+  options.progress = [&](uint32_t done, uint32_t total, double) {
     EXPECT_GT(done, reported);
     reported = done;
     announced = total;
-  });
+  };
+  const ProfileImage image = calibrate(machine, *hardware_meter(), options).image;
   EXPECT_LT(os::now_ns() - start, kSanitized ? 60'000'000'000 : 5'000'000'000);
   EXPECT_GE(reported, n * (n - 1) / 2) << "pairs may be measured again";
   EXPECT_EQ(announced, reported);
@@ -141,8 +146,28 @@ TEST_F(Two, KnownPairsAreCheckedAndKept) {
   EXPECT_NE(again.remarks[0].find("no longer hold"), std::string::npos) << again.remarks[0];
 }
 
+// All of it in one call. A limit that is over at once leaves out what is not reached, and the profile says so.
+TEST_F(Two, ALimitEndsAllStagesEarly) {
+  const smelt::test::Folder folder;
+  CalibrationRequest request;
+  request.path = folder.path("here.profile");
+  request.limit_seconds = 0.05;
+  std::vector<CalibrationStage> begun;
+  request.progress = [&](const CalibrationProgress& now) {
+    if (now.total == 0) begun.push_back(now.stage);
+    EXPECT_EQ(now.at_most, 0.05);
+  };
+  const NewProfile found = calibrate_this_machine(request);
+  using enum CalibrationStage;
+  EXPECT_EQ(begun, (std::vector<CalibrationStage>{kPairs, kGroups, kParameters, kRaces, kWriting}));
+  EXPECT_TRUE(found.ended_early);
+  EXPECT_TRUE(found.image.header.conditions & kEndedEarly);
+  EXPECT_TRUE(found.image.curves.empty() && found.image.winners.empty());
+  EXPECT_EQ(read_profile(request.path).pack(), found.image.pack());
+}
+
 TEST(OneCpu, GivesAProfileOfOneCpu) {
-  const ProfileImage image = calibrate(some_of_this_machine(1));
+  const ProfileImage image = calibrate(some_of_this_machine(1), *hardware_meter(), {}).image;
   EXPECT_EQ(image.n(), 1u);
   EXPECT_EQ(image.hop, std::vector<float>{0});
   EXPECT_EQ(image.header.pairs_measured, 0u);
@@ -160,10 +185,8 @@ TEST(Refusals, AreOneClearLine) {
     EXPECT_NE(std::string(error.what()).find("CPU 5000 cannot be used"), std::string::npos) << error.what();
   }
   ::setenv("HWLOC_SYNTHETIC", "pack:1 core:2 pu:1", 1);
-  const Machine other = discover_machine();
+  EXPECT_THROW(calibrate_this_machine({}), UserError) << "another machine";
   ::unsetenv("HWLOC_SYNTHETIC");
-  EXPECT_THROW(calibrate(other), UserError);
-  EXPECT_THROW(calibrate(machine_from_synthetic("core:2 pu:1")), UserError);
 }
 
 TEST(Ticks, AgreeWithTheSystemsClock) {
