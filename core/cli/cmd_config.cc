@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "base/options.h"
 #include "cli/command.h"
+#include "policy/team_size.h"
 
 namespace smelt {
 namespace {
@@ -31,6 +33,11 @@ Document config_document() {
                     {"scope", scope_word(row.scope)},
                     {"tuning", is_tuning(row.name)},
                     {"help", row.help}});
+    // A quota decides what "auto" comes to.
+    char team[128] = "";
+    if (const QuotaTeam by_quota = team_by_quota(); by_quota.threads > 0 && std::strcmp(row.name, "SMELT_FIT") == 0)
+      by_quota.text(team, sizeof team);
+    if (*team && std::strcmp(row.value, "auto") == 0) rows.back()["here"] = team;
   }
   return rows;
 }
@@ -42,6 +49,7 @@ std::string config_text(const Document& rows) {
     if (row["tuning"] && !std::exchange(tuning, true))
       out += "\nOnly for work on Smelt, any number by commas (SMELT_TUNE=spin_us=20,canary=0):\n";
     out += told(row, "{name}={value}  [{from}]\n    {help}\n");
+    if (row.contains("here")) out += told(row, "    here: {here}\n");
     if (row["range"] == "") continue;
     const std::string unit = row["unit"];
     out += fmt::format("    {} {}{}{}, default {}{}\n", shown(row, "type"), shown(row, "range"),

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/launch_plan.h"
 #include "cli/switch_script.h"
+#include "policy/team_size.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -31,17 +32,37 @@ LaunchParts all_parts(const LaunchChoice& choice) {
   return parts;
 }
 
+// The line that says who decides how many threads there are and where; it is "" where all is as without Smelt.
+std::string source_text(const LaunchPlan& plan) {
+  std::string text;
+  for (const std::string& one : plan.set_by) {
+    char team[128] = "";
+    if (one == kByQuota) team_by_quota().text(team, sizeof team);
+    text += (text.empty() ? "" : "; ") +
+            (*team ? fmt::format("by default, {}; SMELT_FIT=0: as without Smelt", team) : fmt::format("by {}", one));
+  }
+  return text.empty() ? "" : "threads: " + text;
+}
+
 int run_env(const EnvArguments& arguments) {
   const LaunchChoice& choice = arguments.choice;
-  const bool json = arguments.json || arguments.format == "json";
-  if (!json && arguments.format != "file") {
-    const Shell shell = arguments.format == "fish" ? Shell::kFish : Shell::kPosix;
-    put(choice.stock ? switch_off_script(all_parts(choice), shell)
-                     : switch_on_script(plan_launch(choice, {}).parts, shell));
+  const bool json = arguments.json || arguments.format == "json", script = !json && arguments.format != "file";
+  const Shell shell = arguments.format == "fish" ? Shell::kFish : Shell::kPosix;
+  if (script && choice.stock) {
+    put(switch_off_script(all_parts(choice), shell));
     return 0;
   }
+  const LaunchPlan plan = plan_launch(choice, {});
+  const std::string source = source_text(plan);
+  if (script) {
+    put(switch_on_script(plan.parts, shell));
+    // A command that does nothing: a comment would hide what follows from eval $(smelt env), without quotes.
+    if (!source.empty()) put(fmt::format(": '{}';\n", source));
+    return 0;
+  }
+  if (!json && !source.empty()) put(fmt::format("# {}\n", source));
   Document variables = Document::object();
-  for (const EnvironmentChange& change : plan_launch(choice, {}).changes)
+  for (const EnvironmentChange& change : plan.changes)
     if (json)
       variables[change.name] = change.value.value_or("");
     else  // as systemd's EnvironmentFile= and containers' --env-file read it: to the end of the line

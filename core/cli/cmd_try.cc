@@ -221,7 +221,8 @@ class Trying {
     seen.told = stats.told() || !smelt_.job.obstacle.empty();
     seen.served = stats.served();
     seen.not_served = trial_.served;
-    seen.set_by = smelt_.set_by;
+    for (const std::string& one : smelt_.set_by)  // the quota counts where a shim has made teams
+      if (one != kByQuota || !stats.openmp.empty()) seen.set_by.push_back(one);
     for (const auto& [name, one] : stats.openmp) seen.guessed |= one.guessed;
     seen.messages = smelt_.job.messages;
   }

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/fit.h"
 #include "cli/houses.h"
+#include "policy/team_size.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
 
@@ -98,17 +99,27 @@ std::vector<EnvironmentChange> network_parameters(const LaunchChoice& choice) {
   }
 }
 
+// The shims make teams of as many threads as the quota pays for, unless they are told not to.
+bool teams_by_quota() {
+  if (team_by_quota().threads == 0) return false;
+  if (environment("SMELT_FIT") && std::strcmp(options().fit, "0") == 0) return false;
+  bool served = !environment("SMELT_OPENMP");
+  for (bool Options::*const shim : {&Options::gomp, &Options::kmp}) served = served || options().*shim;
+  return served;
+}
+
 // --fit and --bind ask for these.
 std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const std::vector<std::string>& command,
-                                              std::string* set_by) {
+                                              std::vector<std::string>* set_by) {
   std::vector<EnvironmentChange> changes;
   uint32_t threads = 0;  // of each process; 0: not known
   // The settings are read only if this one is set: the program will warn of errors in them.
   if (choice.fit || (environment("SMELT_FIT") && std::strcmp(options().fit, "1") == 0)) {
     const Fit fit = fit_into(look_at_room(command), environment);
-    warn("--fit: " + fit.why);
+    const std::string asked_by = choice.fit ? "--fit" : "SMELT_FIT=1";
+    warn(asked_by + ": " + fit.why);
     changes = fit.changes;
-    if (!changes.empty()) *set_by = "--fit";
+    if (!changes.empty()) set_by->push_back(asked_by);
     threads = fit.threads;
   }
   if (choice.bind != "none") {
@@ -116,7 +127,7 @@ std::vector<EnvironmentChange> thread_changes(const LaunchChoice& choice, const 
       threads = static_cast<uint32_t>(std::strtoul(set, nullptr, 10));
     const Binding binding = bind_to(choice.bind, look_at_cores(), command, threads, environment);
     warn("--bind: " + binding.why);
-    if (!binding.changes.empty()) *set_by += set_by->empty() ? "--bind" : " and --bind";
+    if (!binding.changes.empty()) set_by->push_back("--bind");
     changes.insert(changes.end(), binding.changes.begin(), binding.changes.end());
   }
   return changes;
@@ -160,7 +171,12 @@ LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string
   parts.messages = messages_to_use(choice);
   parts.verbose = choice.verbose;
   parts.sanitizer = program.empty() ? "" : sanitizer_runtime(program);
-  if (!choice.stock) parts.more = thread_changes(choice, command, &plan.set_by);
+  if (!choice.stock) {
+    parts.more = thread_changes(choice, command, &plan.set_by);
+    const bool fitted = std::any_of(parts.more.begin(), parts.more.end(),
+                                    [](const EnvironmentChange& one) { return one.name == "OMP_NUM_THREADS"; });
+    if (!fitted && !parts.shims.empty() && teams_by_quota()) plan.set_by.push_back(kByQuota);
+  }
   for (EnvironmentChange& one : network_parameters(choice)) parts.more.push_back(std::move(one));
   plan.parts = parts;
   plan.changes = run_environment(parts);

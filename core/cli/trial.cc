@@ -1,6 +1,7 @@
 #include "cli/trial.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,13 +39,17 @@ std::string interval_text(const MedianInterval& interval) {
   return fmt::format(" ({}-{})", ratio_text(interval.low), ratio_text(interval.high));
 }
 
+// Nobody has made them fewer.
+bool are_threads_as_set(const Circumstances& seen) {
+  return std::all_of(seen.set_by.begin(), seen.set_by.end(), [](const std::string& one) { return one == "--bind"; });
+}
+
 // Circumstances that may have slowed the program down, or have blurred the comparison, as far as they were seen.
 std::vector<std::string> disturbances(const Circumstances& seen) {
   std::vector<std::string> found;
   if (seen.throttled > 0)
-    found.push_back(
-        fmt::format("a CPU quota stopped the program {} times: raise the container's limit{}", seen.throttled,
-                    seen.set_by.find("--fit") == std::string::npos ? ", or use fewer threads (--fit)" : ""));
+    found.push_back(fmt::format("a CPU quota stopped the program {} times: raise the container's limit{}",
+                                seen.throttled, are_threads_as_set(seen) ? ", or use fewer threads (--fit)" : ""));
   if (seen.others_cpus >= kBusy)
     found.push_back(fmt::format("other processes kept {:.1f} of {} CPUs busy: try again when the machine is quiet",
                                 seen.others_cpus, seen.cpus));
@@ -150,7 +155,8 @@ Verdict verdict_of(const std::vector<PairOfRuns>& pairs, const Circumstances& se
     verdict.text = "keep it: " + times;
     if (stopped != pairs.end())
       verdict.text += fmt::format("; without Smelt it was stopped after {:.3g} s", stopped->stock.wall_s);
-    if (nothing_served) verdict.text += fmt::format(", by {} alone: nothing was served", seen.set_by);
+    if (nothing_served)
+      verdict.text += fmt::format(", by {} alone: nothing was served", fmt::join(seen.set_by, " and "));
     if (seen.others_cpus >= kBusy || seen.stolen >= kStolen) verdict.text += ", beside other work";
   } else if (slower) {
     verdict.kind = VerdictKind::kSlower;

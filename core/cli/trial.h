@@ -43,19 +43,19 @@ bool is_settled(const std::vector<PairOfRuns>& pairs);
 
 // The circumstances that were seen while the pairs ran, besides their times.
 struct Circumstances {
-  uint32_t cpus = 1;       // that the program may use
-  uint64_t threads = 0;    // of its largest OpenMP team, all ranks' together
-  uint64_t ranks = 0;      // of MPI
-  bool told = false;       // all of the program's processes have said what was served
-  bool served = false;     // anything
-  std::string not_served;  // why not, as served_line() says it
-  std::string set_by;      // "--fit", where it has changed the number of threads
-  bool guessed = false;    // without a profile
-  bool messages = false;   // --messages
-  double others_cpus = 0;  // CPUs that other processes kept busy, on average
-  double stolen = 0;       // share of the CPUs' time that a hypervisor took away
-  int64_t throttled = 0;   // periods in which a quota stopped the program
-  double start_s = 0;      // of each run with Smelt: what a start by smelt run takes
+  uint32_t cpus = 1;                // that the program may use
+  uint64_t threads = 0;             // of its largest OpenMP team, all ranks' together
+  uint64_t ranks = 0;               // of MPI
+  bool told = false;                // all of the program's processes have said what was served
+  bool served = false;              // anything
+  std::string not_served;           // why not, as served_line() says it
+  std::vector<std::string> set_by;  // of the plan: "--fit", "the quota", as far as they have changed this program
+  bool guessed = false;             // without a profile
+  bool messages = false;            // --messages
+  double others_cpus = 0;           // CPUs that other processes kept busy, on average
+  double stolen = 0;                // share of the CPUs' time that a hypervisor took away
+  int64_t throttled = 0;            // periods in which a quota stopped the program
+  double start_s = 0;               // of each run with Smelt: what a start by smelt run takes
 };
 
 enum class VerdictKind { kFaster, kSame, kSlower, kUnsettled, kNothingServed };

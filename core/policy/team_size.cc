@@ -2,6 +2,7 @@
 
 #include <sys/auxv.h>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -23,23 +24,36 @@ const char* first_set(std::initializer_list<const char*> names) {
 }
 
 uint32_t look(bool Options::*served) {
-  // A set-user-ID program's environment is not read, so nobody knows whether it names a number.
-  if (::getauxval(AT_SECURE)) return 0;
-  if (first_set({"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL", "OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL"})) return 0;
-  const uint32_t cpus = os::allowed_cpus(), quota = os::process_cpu_thousandths();
+  const QuotaTeam team = team_by_quota();
   // Most processes end here, without having read the settings.
-  if (quota == 0 || quota >= uint64_t{1000} * cpus) return 0;
-  const char* const ranks = first_set({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});  // Open MPI's, MPICH's
-  const uint32_t share = ranks ? static_cast<uint32_t>(std::clamp(std::atol(ranks), 1l, 100000l)) : 1;
-  const uint32_t threads = std::max(1u, whole_cpus(quota * 1e-3) / share);
-  if (threads >= cpus || !(options().*served) || std::strcmp(options().fit, "0") == 0) return 0;
-  if (options().verbose >= 1)
-    log_line("%s: teams of %u thread%s: the quota pays for %u.%02u CPUs of %u (SMELT_FIT=0: of %u)", SMELT_VERSION,
-             threads, threads == 1 ? "" : "s", quota / 1000, quota % 1000 / 10, cpus, cpus);
-  return threads;
+  if (team.threads == 0 || !(options().*served) || std::strcmp(options().fit, "0") == 0) return 0;
+  if (options().verbose >= 1) {
+    char text[128];
+    team.text(text, sizeof text);
+    log_line("%s: %s (SMELT_FIT=0: of %u)", SMELT_VERSION, text, team.cpus);
+  }
+  return team.threads;
 }
 
 }  // namespace
+
+QuotaTeam team_by_quota() {
+  // A set-user-ID program's environment is not read, so nobody knows whether it names a number.
+  if (::getauxval(AT_SECURE)) return {};
+  if (first_set({"OMP_NUM_THREADS", "OMP_NUM_THREADS_ALL", "OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL"})) return {};
+  const uint32_t cpus = os::allowed_cpus(), quota = os::process_cpu_thousandths();
+  if (quota == 0 || quota >= uint64_t{1000} * cpus) return {};
+  const char* const ranks = first_set({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});  // Open MPI's, MPICH's
+  const uint32_t share = ranks ? static_cast<uint32_t>(std::clamp(std::atol(ranks), 1l, 100000l)) : 1;
+  const uint32_t threads = std::max(1u, whole_cpus(quota * 1e-3) / share);
+  if (threads >= cpus) return {};
+  return {threads, quota, cpus};
+}
+
+void QuotaTeam::text(char* out, uint64_t bytes) const {
+  std::snprintf(out, bytes, "teams of %u thread%s: the quota pays for %u.%02u CPUs of %u", threads,
+                threads == 1 ? "" : "s", quota_thousandths / 1000, quota_thousandths % 1000 / 10, cpus);
+}
 
 uint32_t settle_team_size(bool Options::*served) {
   // Two threads that come here at once find the same.

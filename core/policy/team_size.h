@@ -18,9 +18,16 @@ namespace smelt {
 // less leaves a part of the quota. docs/containers.md has both under 1.5 CPUs.
 inline uint32_t whole_cpus(double cpus) { return static_cast<uint32_t>(std::max(1.0, cpus + 0.5 + 1e-9)); }
 
-// The size for this process, whose runtime begins, `served` by its shim or not. It is 0, as many as there are CPUs, if
-// the quota pays for them, OMP_NUM_THREADS or OMP_THREAD_LIMIT names a number, or SMELT_FIT=0. The ranks of a job that
-// are on this host share the quota. It is found out once; a verbose line says it.
+// 0 threads: as many as there are CPUs, because the quota pays for them, or OMP_NUM_THREADS or OMP_THREAD_LIMIT names a
+// number. The ranks of a job that are on this host share the quota.
+struct QuotaTeam {
+  uint32_t threads = 0, quota_thousandths = 0, cpus = 0;
+  void text(char* out, uint64_t bytes) const;  // "teams of 2 threads: the quota pays for 2.40 CPUs of 64"
+};
+QuotaTeam team_by_quota();
+
+// The size for this process, whose runtime begins: that, or 0 if its shim is not `served` or SMELT_FIT=0. It is found
+// out once; a verbose line says it.
 uint32_t settle_team_size(bool Options::*served);
 bool is_team_size_settled();
 uint32_t settled_team_size();  // 0: not yet, too

@@ -1,4 +1,4 @@
-/* meeting ROUNDS: two threads meet so often, in as many regions, and say so. */
+/* meeting ROUNDS [all|leaves]: two threads, or all that a team has, meet so often, in as many regions, and say so. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,10 @@
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 1;
+  const int threads = argc > 2 && strcmp(argv[2], "all") == 0 ? omp_get_max_threads() : 2;
   long sum = 0;
   for (int round = 0; round < rounds; ++round) {
-#pragma omp parallel num_threads(2) reduction(+ : sum)
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
     {
 #pragma omp barrier
       sum += omp_get_thread_num() + 1;

@@ -160,7 +160,7 @@ TEST(Verdict, OfStoppedRunsIsABound) {
 TEST(Verdict, NamesTheOptionThatGained) {
   Circumstances seen = served();
   seen.served = false;
-  seen.set_by = "--fit";
+  seen.set_by = {"--fit"};
   seen.throttled = 3;
   Verdict verdict = verdict_of(pairs_of(1.12, 15, 0.01), seen);
   EXPECT_EQ(verdict.kind, VerdictKind::kFaster);
@@ -171,6 +171,14 @@ TEST(Verdict, NamesTheOptionThatGained) {
   seen.served = true;
   verdict = verdict_of(pairs_of(1.12, 15, 0.01), seen);
   EXPECT_FALSE(holds(verdict.text, "alone")) << verdict.text;
+  // Of one thread, because the quota pays for no more: nothing can be served, and that is the gain.
+  seen.served = false;
+  seen.set_by = {"the quota", "--bind"};
+  verdict = verdict_of(pairs_of(6.2, 15, 0.01), seen);
+  EXPECT_TRUE(verdict.text.ends_with(", by the quota and --bind alone: nothing was served")) << verdict.text;
+  EXPECT_FALSE(holds(verdict.reasons[0], "--fit")) << verdict.reasons[0];
+  seen.set_by = {"--bind"};
+  EXPECT_TRUE(holds(verdict_of(pairs_of(1.2, 15, 0.01), seen).reasons[0], "(--fit)"));
 }
 
 TEST(Verdict, SaysThatOthersWorked) {
