@@ -79,7 +79,6 @@ Document time_live(const std::vector<uint32_t>& cpus, Operation op, double secon
   const ProfileImage image = measured_image();
   FinalistSettings settings;
   settings.finalists = 0;
-  settings.distinct = false;
   settings.race = {64, seconds, false};
   settings.skew = 0;  // it is held against the model, which knows no skew
   const StillWorking working(fmt::format("timing the patterns of a {}, about {:.3g} s", operation_name(op), seconds));

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "measure/cores.h"
 #include "measure/pair_samples.h"
 #include "measure/survey.h"
 #include "profile/text/error.h"
@@ -119,18 +120,15 @@ void fill_in(Calibration& out, const Survey& survey) {
 
 // The first CPU writes; up to eight of the CPUs nearest to it poll, one per core: that is how release lines are used.
 void set_poller(ProfileImage& image, Meter& meter) {
-  std::vector<uint32_t> readers;
-  for (uint32_t i = 1; i < image.n(); ++i)
-    if (image.core[i] != image.core[0]) readers.push_back(i);
+  std::vector<uint32_t> readers = first_of_each_core(image);
+  readers.erase(readers.begin());
   const auto distance = [&](uint32_t i) { return distance_in(image, 0, i); };
   std::stable_sort(readers.begin(), readers.end(), [&](uint32_t a, uint32_t b) { return distance(a) < distance(b); });
+  readers.resize(std::min<size_t>(readers.size(), 8));
   std::vector<int> cpus;
-  std::vector<uint16_t> cores;
   std::vector<double> recv_busy;
   for (uint32_t i : readers) {
-    if (cpus.size() == 8 || std::find(cores.begin(), cores.end(), image.core[i]) != cores.end()) continue;
     cpus.push_back(static_cast<int>(image.os_cpu[i]));
-    cores.push_back(image.core[i]);
     recv_busy.push_back(image.recv_busy[size_t{i} * image.n()]);
   }
   if (cpus.size() < 2) return;  // nothing to compare: the typical figure of the guess stays

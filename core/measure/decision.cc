@@ -69,13 +69,12 @@ uint32_t choose_winner(const std::vector<Finalist>& finalists) {
   return first_in_tight(open.empty() ? all_of(finalists) : open, finalists);
 }
 
-Decision race_finalists(const Laps& laps, const RaceSettings& settings, double skew, std::vector<Finalist>* finalists) {
+uint32_t race_finalists(const Laps& laps, const RaceSettings& settings, double skew, std::vector<Finalist>* finalists) {
   const int64_t end = os::now_ns() + static_cast<int64_t>(settings.seconds * 1e9);
   const auto count = static_cast<uint32_t>(finalists->size());
   for (Finalist& each : *finalists) each.timed = each.skewed = {};
   RaceSettings tight = settings;
   std::vector<uint32_t> open = all_of(*finalists);
-  bool complete = true;
   if (skew > 0) {
     const double most_ns = find_skew(laps, settings, skew, count);
     std::vector<uint32_t> run(count);  // so many laps: the k-th lap of each has the k-th delays
@@ -85,7 +84,6 @@ Decision race_finalists(const Laps& laps, const RaceSettings& settings, double s
         count, [&](uint32_t k) { return laps.skewed(k, most_ns, ++run[k]); }, laps.reference, skewed);
     for (uint32_t k = 0; k < count; ++k) (*finalists)[k].skewed = first.racers[k];
     open = contenders(*finalists);
-    complete = first.complete;
     tight.samples = kTightLaps;
     tight.halving = false;
     tight.seconds = static_cast<double>(end - os::now_ns()) * 1e-9;
@@ -93,7 +91,7 @@ Decision race_finalists(const Laps& laps, const RaceSettings& settings, double s
   const Race last = race(
       static_cast<uint32_t>(open.size()), [&](uint32_t k) { return laps.tight(open[k]); }, laps.reference, tight);
   for (size_t k = 0; k < open.size(); ++k) (*finalists)[open[k]].timed = last.racers[k];
-  return {choose_winner(*finalists), complete && last.complete};
+  return choose_winner(*finalists);
 }
 
 }  // namespace smelt

@@ -42,13 +42,9 @@ struct Laps {
   std::function<double()> reference;  // > 0, the yardstick of the moment (racing.h)
 };
 
-struct Decision {
-  uint32_t winner = 0;
-  bool complete = true;  // Race::complete of both
-};
-
-// Runs both races within the time that the settings give, and fills in the finalists' figures. `skew`: the longest
-// delay, in episodes of the fastest tight loop, of which everybody runs a lap before; 0: the tight race alone decides.
-Decision race_finalists(const Laps& laps, const RaceSettings& settings, double skew, std::vector<Finalist>* finalists);
+// Runs both races within the time that the settings give, fills in the finalists' figures, and says who has won.
+// `skew`: the longest delay, in episodes of the fastest tight loop, of which everybody runs a lap before; 0: the tight
+// race alone decides.
+uint32_t race_finalists(const Laps& laps, const RaceSettings& settings, double skew, std::vector<Finalist>* finalists);
 
 }  // namespace smelt

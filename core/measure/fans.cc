@@ -13,6 +13,7 @@
 #include <cmath>
 
 #include "measure/bench_lines.h"
+#include "measure/cores.h"
 #include "measure/pinned.h"
 #include "profile/text/statistics.h"
 
@@ -102,13 +103,9 @@ std::vector<Fan> fan_cpus(const ProfileImage& image) {
   std::vector<Fan> fans;
   for (const Distance distance : {Distance::kSameLlc, Distance::kSameNode, Distance::kSamePackage, Distance::kOther}) {
     Fan fan{distance, image.os_cpu[0], {}};
-    std::vector<uint16_t> cores;
-    for (uint32_t i = 1; i < image.n() && fan.children.size() < kMostChildren; ++i) {
-      if (distance_in(image, 0, i) != distance || std::find(cores.begin(), cores.end(), image.core[i]) != cores.end())
-        continue;
-      cores.push_back(image.core[i]);
-      fan.children.push_back(image.os_cpu[i]);
-    }
+    for (const uint32_t i : first_of_each_core(image))
+      if (i > 0 && distance_in(image, 0, i) == distance && fan.children.size() < kMostChildren)
+        fan.children.push_back(image.os_cpu[i]);
     if (!fan.children.empty()) fans.push_back(std::move(fan));
   }
   return fans;

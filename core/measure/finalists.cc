@@ -12,6 +12,7 @@
 #include "base/os/os.h"
 #include "generate/patterns.h"
 #include "generate/registry.h"
+#include "measure/cores.h"
 #include "measure/track.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
@@ -145,7 +146,7 @@ std::vector<Candidate> find_candidates(const Costs& costs, Operation op, const F
   std::vector<Candidate> out = Field(costs, op, arena).find(effort_for(costs.n, settings.race.until_ns));
   std::stable_sort(out.begin(), out.end(),
                    [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
-  if (!settings.distinct) return out;
+  if (settings.finalists == 0) return out;
   std::vector<Candidate> different;
   for (Candidate& candidate : out) {
     const auto is_it = [&](Candidate& other) { return same(other.schedule.get(), candidate.schedule.get()); };
@@ -248,10 +249,7 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
                     return track.skewed_lap(k, settings.episodes, most_ns, sequence);
                   },
                   [&] { return track.hop(); }};
-  Decision decision;
-  track.run(cpus, [&] { decision = race_finalists(laps, racing, settings.skew, &out.finalists); });
-  out.winner = decision.winner;
-  out.complete = decision.complete;
+  track.run(cpus, [&] { out.winner = race_finalists(laps, racing, settings.skew, &out.finalists); });
   // Where nobody has run a lap nobody has won.
   if (keep && out.finalists[out.winner].timed.laps > 0)
     keep_winner(candidates[out.winner].schedule.get(), out, members, keep);
@@ -266,9 +264,7 @@ double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus) {
 
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {
   std::vector<uint32_t> cores;
-  std::set<uint16_t> seen;
-  for (uint32_t i = 0; i < image.n(); ++i)
-    if (seen.insert(image.core[i]).second) cores.push_back(image.os_cpu[i]);
+  for (const uint32_t i : first_of_each_core(image)) cores.push_back(image.os_cpu[i]);
   std::vector<std::vector<uint32_t>> out;
   for (size_t n = 2; n < cores.size(); n *= 2)
     out.emplace_back(cores.begin(), cores.begin() + static_cast<std::ptrdiff_t>(n));
@@ -277,9 +273,10 @@ std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {
   return out;
 }
 
-Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress, int64_t until_ns) {
+std::vector<std::string> time_all_finalists(ProfileImage& image, double seconds, const Progress& progress,
+                                            int64_t until_ns) {
   constexpr Operation kAll[] = {Operation::kBarrier, Operation::kBroadcast, Operation::kReduce};
-  Races out;
+  std::vector<std::string> remarks;
   uint32_t done = 0, failed = 0, late = 0;
   std::string why;
   image.winners.clear();
@@ -299,7 +296,7 @@ Races time_all_finalists(ProfileImage& image, double seconds, const Progress& pr
         continue;
       }
       try {
-        out.sets.push_back(time_finalists(image, team, op, settings, &image));
+        time_finalists(image, team, op, settings, &image);
       } catch (const UserError& error) {
         failed_for(fmt::format("{} of {} CPUs: {}", operation_name(op), team.size(), error.what()));
       } catch (const std::bad_alloc&) {
@@ -309,11 +306,10 @@ Races time_all_finalists(ProfileImage& image, double seconds, const Progress& pr
     }
   }
   if (failed > 0)
-    out.remarks.push_back(
-        fmt::format("{} of {} races could not be run, the model decides there: {}", failed, races, why));
+    remarks.push_back(fmt::format("{} of {} races could not be run, the model decides there: {}", failed, races, why));
   if (late > 0)
-    out.remarks.push_back(fmt::format("the time was over before {} of {} races; the model decides there", late, races));
-  return out;
+    remarks.push_back(fmt::format("the time was over before {} of {} races; the model decides there", late, races));
+  return remarks;
 }
 
 }  // namespace smelt

@@ -14,10 +14,10 @@
 namespace smelt {
 
 struct FinalistSettings {
-  uint32_t finalists = 10;  // of a race, and the representatives of families (choose_finalists); 0: all, and none is
-                            // dropped
-  bool distinct = true;     // patterns that give the same schedule are one finalist, under the first name
-  uint32_t episodes = 48;   // of a lap
+  // So many race, and the representatives of families (choose_finalists); patterns that give the same schedule are one,
+  // under the first name. 0: all patterns race, and none is dropped.
+  uint32_t finalists = 10;
+  uint32_t episodes = 48;            // of a lap
   RaceSettings race{8, 0.25, true};  // its seconds are for both races, its until_ns also for the search before them
   double skew = 4;                   // race_finalists
 };
@@ -32,7 +32,6 @@ struct TimedSet {
   std::vector<uint32_t> cpus;       // kernel numbers; participant i ran on cpus[i]
   std::vector<Finalist> finalists;  // by rising prediction
   uint32_t winner = 0;              // by choose_winner
-  bool complete = true;             // Decision::complete
 };
 
 // Lets the finalists of one operation race on these CPUs, at least two, all known to the profile. A barrier is run in a
@@ -49,14 +48,10 @@ double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
 // all cores, and every CPU.
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);
 
-struct Races {
-  std::vector<TimedSet> sets;        // of those that were run
-  std::vector<std::string> remarks;  // one line each: a race that could not be, and why
-};
-
 // Races for each of those and each operation, within about `seconds` in all, and none begun or gone on with after
-// `until_ns` (os::now_ns(); 0: no such time); the image's winners are replaced. A race that cannot be run becomes a
-// remark.
-Races time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {}, int64_t until_ns = 0);
+// `until_ns` (os::now_ns(); 0: no such time); the image's winners are replaced. What comes back is one line each for
+// races that could not be, and why.
+std::vector<std::string> time_all_finalists(ProfileImage& image, double seconds, const Progress& progress = {},
+                                            int64_t until_ns = 0);
 
 }  // namespace smelt

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "base/os/os.h"
+#include "measure/cores.h"
 #include "measure/processes.h"
 #include "profile/text/statistics.h"
 
@@ -208,13 +209,12 @@ uint32_t known_sizes(const CurveSet& set) {
 
 std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& effort, CurveSet (&out)[kSyncs]) {
   // The processes look at the clock themselves; the alarm is for those that never come to look.
-  constexpr double kGrace = 3;
+  constexpr double kGrace = 3, kUsualLimitS = 60;
   const auto n = static_cast<uint32_t>(cpus.size());
   for (uint32_t sync = 0; sync < kSyncs; ++sync) out[sync] = {n, sync, {}};
   const Times times(n, effort);
   if (!times.ok()) return "no memory to share";
-  int64_t until_ns = after(effort.seconds);
-  if (effort.until_ns != 0) until_ns = std::min(until_ns, effort.until_ns);
+  const int64_t until_ns = effort.until_ns != 0 ? effort.until_ns : after(kUsualLimitS);
   const std::string why = run_processes(
       cpus, [&](Rank& rank) { return Participant(rank, effort, until_ns, times).run(); },
       static_cast<unsigned>(std::ceil(std::max(seconds_until(until_ns), 0.0) + kGrace)));
@@ -226,14 +226,8 @@ std::string measure_sets(const std::vector<uint32_t>& cpus, const MethodEffort& 
 }
 
 std::vector<std::vector<uint32_t>> method_cpus(const ProfileImage& image) {
-  constexpr size_t kMost = 16;           // the largest group that takes single copy
-  std::vector<uint32_t> firsts, chosen;  // the first CPU of every core: indices
-  std::vector<uint16_t> cores;
-  for (uint32_t i = 0; i < image.n(); ++i) {
-    if (std::find(cores.begin(), cores.end(), image.core[i]) != cores.end()) continue;
-    cores.push_back(image.core[i]);
-    firsts.push_back(i);
-  }
+  constexpr size_t kMost = 16;  // the largest group that takes single copy
+  std::vector<uint32_t> firsts = first_of_each_core(image), chosen;
   if (firsts.size() < 2) return {};
   // Both directions of a pair have the same hop.
   std::pair<uint32_t, uint32_t> nearest{firsts[0], firsts[1]};

@@ -16,9 +16,8 @@ struct MethodEffort {
   uint32_t batches = 9;            // per method and size
   uint64_t batch_bytes = 1 << 20;  // a batch has so many calls that they carry this, but
   uint32_t most_calls = 128;       // no more than these, and at least one
-  // When no further batches are begun: so long after its processes were started, and at this time, as os::now_ns()
-  // counts (0: no such time). The sizes that have three batches by then are kept, the others stay 0.
-  double seconds = 60;
+  // When no further batches are begun, as os::now_ns() counts; 0: a minute after its processes were started. The sizes
+  // that have three batches by then are kept, the others stay 0.
   int64_t until_ns = 0;
 };
 

@@ -24,6 +24,7 @@
 
 #include "base/arena.h"
 #include "generate/patterns.h"
+#include "measure/cores.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"
 #include "schedule/predict.h"
@@ -40,12 +41,7 @@ uint32_t directions(Distance distance) { return distance == Distance::kSameLlc ?
 using Groups = std::map<uint16_t, std::vector<uint32_t>>;
 Groups first_threads(const ProfileImage& image, const std::vector<uint16_t>& ids) {
   Groups groups;
-  std::vector<uint16_t> cores;
-  for (uint32_t i = 0; i < image.n(); ++i) {
-    if (std::find(cores.begin(), cores.end(), image.core[i]) != cores.end()) continue;
-    cores.push_back(image.core[i]);
-    groups[ids[i]].push_back(i);
-  }
+  for (const uint32_t i : first_of_each_core(image)) groups[ids[i]].push_back(i);
   return groups;
 }
 

@@ -152,9 +152,9 @@ class Stages {
 
   void race_patterns(NewProfile* found) {
     begin(CalibrationStage::kRaces);
-    Races races =
-        time_all_finalists(found->image, std::min(request_.race_seconds, time_.left()), counts(), time_.until_ns());
-    for (std::string& remark : races.remarks) found->remarks.push_back(std::move(remark));
+    for (std::string& remark :
+         time_all_finalists(found->image, std::min(request_.race_seconds, time_.left()), counts(), time_.until_ns()))
+      found->remarks.push_back(std::move(remark));
   }
 
   Progress counts() const {

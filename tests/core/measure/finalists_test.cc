@@ -34,8 +34,8 @@ class Finalists : public testing::Test {
   std::vector<uint32_t> pair_;
 };
 
-TEST_F(Finalists, OfABarrierForTwoAreDifferentSchedulesAndAllAreTimed) {
-  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, true, 8, {3, 20, false}, 0});
+TEST_F(Finalists, OfABarrierForTwoAreAllTimed) {
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {0, 8, {3, 20, false}, 0});
   ASSERT_GE(set.finalists.size(), 2u) << "an exchange and a tree at least";
   for (size_t k = 0; k < set.finalists.size(); ++k) {
     const Finalist& finalist = set.finalists[k];
@@ -54,14 +54,14 @@ TEST_F(Finalists, OfABarrierForTwoAreDifferentSchedulesAndAllAreTimed) {
 
 TEST_F(Finalists, OfBroadcastsAndReductionsAreTimedInAClosedLoop) {
   for (Operation op : {Operation::kBroadcast, Operation::kReduce}) {
-    const TimedSet set = time_finalists(image_, pair_, op, {4, true, 8, {3, 20, true}});
+    const TimedSet set = time_finalists(image_, pair_, op, {4, 8, {3, 20, true}});
     ASSERT_FALSE(set.finalists.empty());
     EXPECT_GT(set.finalists[set.winner].timed.ns, 0);
   }
 }
 
 TEST_F(Finalists, WhoWinsHasAlsoRunWithTheThreadsArrivingApart) {
-  FinalistSettings settings{3, true, 8, {3, 20, true}};
+  FinalistSettings settings{3, 8, {3, 20, true}};
   const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, settings, &image_);
   const Racer& skewed = set.finalists[set.winner].skewed;
   EXPECT_GT(skewed.laps, 0u);
@@ -75,7 +75,7 @@ TEST_F(Finalists, WhoWinsHasAlsoRunWithTheThreadsArrivingApart) {
 
 // The way to a program: timed, kept in the profile, packed, loaded, planned.
 TEST_F(Finalists, TheWinnerIsWhatATeamGets) {
-  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {3, true, 8, {3, 20, true}}, &image_);
+  const TimedSet set = time_finalists(image_, pair_, Operation::kBarrier, {3, 8, {3, 20, true}}, &image_);
   ASSERT_EQ(image_.winners.size(), 1u);
   image_.winners[0].predicted = 12345;  // to be recognised
   image_.header.created = 1;
@@ -113,31 +113,28 @@ TEST_F(Finalists, ACpuThatTheProfileDoesNotKnowIsRefused) {
 }
 
 TEST_F(Finalists, AllOfTheMachineWithinTheTime) {
-  const Races races = time_all_finalists(image_, 0.3);
-  EXPECT_TRUE(races.remarks.empty()) << races.remarks[0];
-  EXPECT_EQ(races.sets.size(), 3 * likely_teams(image_).size());
-  EXPECT_EQ(image_.winners.size(), races.sets.size());
+  const std::vector<std::string> remarks = time_all_finalists(image_, 0.3);
+  EXPECT_TRUE(remarks.empty()) << remarks[0];
+  EXPECT_EQ(image_.winners.size(), 3 * likely_teams(image_).size());
 }
 
 // A CPU that went away since the pairs were measured: what can be raced is, the rest is one line, and nothing is lost.
 TEST_F(Finalists, ARaceThatCannotBeRunIsARemark) {
   ProfileImage image = guess_image(machine_from_synthetic("pack:1 core:3 pu:1"));
   image.os_cpu = {pair_[0], pair_[1], 60000};
-  Races races;
-  ASSERT_NO_THROW(races = time_all_finalists(image, 0.3));
-  EXPECT_EQ(races.sets.size(), 3u) << "of the two that are there";
-  EXPECT_EQ(image.winners.size(), 3u);
-  ASSERT_EQ(races.remarks.size(), 1u);
-  EXPECT_NE(races.remarks[0].find("3 of 6 races could not be run"), std::string::npos) << races.remarks[0];
-  EXPECT_NE(races.remarks[0].find("CPU 60000"), std::string::npos) << races.remarks[0];
+  std::vector<std::string> remarks;
+  ASSERT_NO_THROW(remarks = time_all_finalists(image, 0.3));
+  EXPECT_EQ(image.winners.size(), 3u) << "of the two that are there";
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("3 of 6 races could not be run"), std::string::npos) << remarks[0];
+  EXPECT_NE(remarks[0].find("CPU 60000"), std::string::npos) << remarks[0];
 }
 
 TEST_F(Finalists, WhenTheTimeIsOverTheModelDecides) {
-  const Races races = time_all_finalists(image_, 10, {}, os::now_ns());
-  EXPECT_TRUE(races.sets.empty());
+  const std::vector<std::string> remarks = time_all_finalists(image_, 10, {}, os::now_ns());
   EXPECT_TRUE(image_.winners.empty());
-  ASSERT_EQ(races.remarks.size(), 1u);
-  EXPECT_NE(races.remarks[0].find("the time was over"), std::string::npos);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("the time was over"), std::string::npos);
 }
 
 // The search for the finalists comes before the first lap, and on a large machine it takes longer than the laps. CPUs

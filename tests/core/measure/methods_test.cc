@@ -85,25 +85,20 @@ TEST_F(TwoProcesses, ThatFailLeaveALineAndNoCurves) {
   EXPECT_EQ(methods.remark.find('\n'), std::string::npos);
 }
 
-// Every set has a time of its own, a share of the calibration's or the 60 s: what it has measured by then stays.
+// Every set has a share of the calibration's time: what it has measured by then stays.
 TEST_F(TwoProcesses, KeepTheSizesThatWereMeasuredInTime) {
   ProfileImage image = guess_image(machine_from_synthetic("core:2 pu:1"));
   image.os_cpu = cpus;
-  for (const bool by_the_set : {true, false}) {
-    MethodEffort effort = kEndless;
-    if (by_the_set)
-      effort.seconds = 1;
-    else
-      effort.until_ns = os::now_ns() + 1'000'000'000;
-    const MeasuredMethods methods = measure_methods(image, {}, effort);
-    ASSERT_EQ(methods.sets.size(), 2u) << methods.remark;
-    for (const CurveSet& set : methods.sets) {
-      EXPECT_GT(set.ns[kBroadcastShelf][0], 1);
-      EXPECT_EQ(set.ns[kBroadcastShelf][kCurveSizes - 1], 0);
-    }
-    EXPECT_TRUE(methods.remark.starts_with("the time was over: the methods for 2 processes are known up to "))
-        << methods.remark;
+  MethodEffort effort = kEndless;
+  effort.until_ns = os::now_ns() + 1'000'000'000;
+  const MeasuredMethods methods = measure_methods(image, {}, effort);
+  ASSERT_EQ(methods.sets.size(), 2u) << methods.remark;
+  for (const CurveSet& set : methods.sets) {
+    EXPECT_GT(set.ns[kBroadcastShelf][0], 1);
+    EXPECT_EQ(set.ns[kBroadcastShelf][kCurveSizes - 1], 0);
   }
+  EXPECT_TRUE(methods.remark.starts_with("the time was over: the methods for 2 processes are known up to "))
+      << methods.remark;
 }
 
 uint32_t die_after_s = 0;
