@@ -78,8 +78,7 @@ Table winners_table(Document rows) {
           std::move(rows)};
 }
 
-std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint16_t>& package,
-                                     const std::vector<uint16_t>& core) {
+Document hops_document(const Costs& costs, const std::vector<uint16_t>& package, const std::vector<uint16_t>& core) {
   std::vector<double> hops[kDistances];
   const auto place = [&](uint32_t i) {
     return Location{core[i], costs.llc ? costs.llc[i] : uint16_t{0}, costs.node ? costs.node[i] : uint16_t{0},
@@ -89,25 +88,16 @@ std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint1
     for (uint32_t b = 0; b < costs.n; ++b)
       if (a != b)
         hops[static_cast<uint32_t>(distance_between(place(a), place(b)))].push_back(costs.hop[costs.at(a, b)]);
-
-  std::vector<HopClass> classes;
-  for (uint32_t d = 0; d < kDistances; ++d) {
-    const std::vector<double>& list = hops[d];
-    if (list.empty()) continue;
-    const auto [least, most] = std::minmax_element(list.begin(), list.end());
-    classes.push_back({static_cast<Distance>(d), static_cast<uint32_t>(list.size()), *least, median(list), *most});
-  }
-  return classes;
-}
-
-Document hops_document(const std::vector<HopClass>& classes) {
   Document rows = Document::array();
-  for (const HopClass& c : classes)
-    rows.push_back({{"distance", distance_name(c.distance)},
-                    {"pairs", c.pairs},
-                    {"min", c.min},
-                    {"median", c.median},
-                    {"max", c.max}});
+  for (uint32_t d = 0; d < kDistances; ++d) {
+    if (hops[d].empty()) continue;
+    const auto [least, most] = std::minmax_element(hops[d].begin(), hops[d].end());
+    rows.push_back({{"distance", distance_name(static_cast<Distance>(d))},
+                    {"pairs", hops[d].size()},
+                    {"min", *least},
+                    {"median", median(hops[d])},
+                    {"max", *most}});
+  }
   return rows;
 }
 

@@ -25,17 +25,8 @@ Table classes_table(const Document& rows, const std::string& unit);
 Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
 Table winners_table(Document rows);
 
-// The hop matrix in a few lines: the cost of a message per class of distance.
-struct HopClass {
-  Distance distance;
-  uint32_t pairs = 0;  // ordered
-  double min = 0, median = 0, max = 0;
-};
-
-// Classes that occur, nearest first; empty for one CPU.
-std::vector<HopClass> summarise_hops(const Costs& costs, const std::vector<uint16_t>& package,
-                                     const std::vector<uint16_t>& core);
-Document hops_document(const std::vector<HopClass>& classes);
+// The hop matrix in a few lines, nearest first: the cost of a message per class of distance; no line for one CPU.
+Document hops_document(const Costs& costs, const std::vector<uint16_t>& package, const std::vector<uint16_t>& core);
 Table hops_table(const Document& rows, const std::string& unit);  // of that document
 
 }  // namespace smelt

@@ -116,7 +116,7 @@ Document found_document(const NewProfile& found) {
                   {"spread", header.spread},
                   {"conditions", conditions_document(header.conditions)},
                   {"others_cpus", header.others},
-                  {"hops", hops_document(summarise_hops(image.costs(), image.package, image.core))},
+                  {"hops", hops_document(image.costs(), image.package, image.core)},
                   {"classes", classes_document(image.classes)},
                   {"methods", methods_document(image.curves)},
                   {"raced", winners_document(image.winners, cpus)},

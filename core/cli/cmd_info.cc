@@ -55,7 +55,6 @@ struct Report {
   ProfileSource source = ProfileSource::kGuess;
   std::string path;
   std::vector<uint32_t> cpus;  // that take part in the barrier below
-  std::vector<HopClass> hops;
   Picture barrier;
   std::string shim;  // this_machine only
   std::string advice;
@@ -107,7 +106,6 @@ Report make_report(const std::string& what) {
   } else if (r.costs.kind == "guessed") {
     r.advice = "these costs are typical ones for the shape; run 'smelt calibrate' on the machine itself";
   }
-  r.hops = summarise_hops(r.costs.overlap, r.costs.package, r.costs.core);
   r.barrier = plan_barrier(r);
   return r;
 }
@@ -170,7 +168,7 @@ Document info_document(const Report& r) {
     out["sources"] = r.costs.sources;
   }
   out["unit"] = cost_unit_name(r.costs.unit);
-  out["hops"] = hops_document(r.hops);
+  out["hops"] = hops_document(r.costs.overlap, r.costs.package, r.costs.core);
   out["classes"] = classes_document(r.costs.classes);
   out["raced"] = winners_document(r.costs.winners, r.costs.winner_cpus);
   out["methods"] = methods_document(r.costs.curves);

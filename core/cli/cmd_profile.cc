@@ -27,13 +27,16 @@
 namespace smelt {
 namespace {
 
-// smelt profile verify: nothing is measured, and hwloc is asked only where something differs: a prologue can afford it.
-struct VerifyArguments {
-  std::string file;     // the profile that the machine should have; "": whichever is found here
-  bool system = false;  // the one that all users share, whatever this user has of his own
+struct ProfileArguments {
+  std::string file;  // of verify: the profile that the machine should have; "": whichever is found here
+  std::string other, output;
+  bool system = false;  // the profile that all users share, whatever this user has of his own
+  bool replace = false;
   bool steady = false;  // a profile that was measured beside other work, or was unsteady, does not hold
   bool json = false, quiet = false;
 };
+
+// smelt profile verify: nothing is measured, and hwloc is asked only where something differs: a prologue can afford it.
 
 // The system's profile of this machine. Throws UserError: there is none, or it was refused.
 ProfileImage system_profile(std::string* path) {
@@ -91,7 +94,17 @@ void compare_costs(const ProfileImage& should, const ProfileImage& is, std::vect
   }
 }
 
-int verify_profile(const VerifyArguments& arguments) {
+std::string verify_text(const Document& document) {
+  std::string page;
+  if (!document["profile"].is_null())
+    page += fact("profile", one_line(told(document, "{profile}: {created}, {machine}")));
+  for (const Document& reason : document["reasons"]) page += fact("differs", one_line(reason));
+  if (document["holds"]) page += fact("holds", told(document, "for this machine, {fingerprint}"));
+  for (const auto& [about, words] : document["notes"].items()) page += fact(about, words.get<std::string>());
+  return page;
+}
+
+int verify_profile(const ProfileArguments& arguments) {
   std::string own_path, why_not;
   const std::optional<ProfileImage> own = own_profile(arguments.system, &own_path, &why_not);
   std::optional<ProfileImage> wanted;
@@ -106,31 +119,23 @@ int verify_profile(const VerifyArguments& arguments) {
     reasons.push_back(why_not);
   }
   const ProfileImage* const judged = own ? &*own : wanted ? &*wanted : nullptr;
-  const std::string conditions = judged ? conditions_text(judged->header) : std::string();
-  if (arguments.steady && !conditions.empty())
+  const std::string conditions = judged ? conditions_text(judged->header) : "";
+  Document notes = Document::object();
+  if (!conditions.empty() && arguments.steady)
     reasons.push_back(fmt::format("it was measured {}; run 'smelt calibrate' when the machine is quiet", conditions));
+  else if (!conditions.empty())
+    notes["beware"] = "it was measured " + conditions;
+  if (wanted && !own) notes["about"] = "its costs were not compared: " + one_line(why_not);
 
-  const ProfileImage* const shown = wanted ? &*wanted : own ? &*own : nullptr;
-  const std::string path = wanted ? arguments.file : own_path;
-  if (arguments.json) {
-    const Document out = {{"holds", reasons.empty()},
-                          {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
-                          {"profile", shown ? Document(path) : Document(nullptr)},
-                          {"compared", wanted && own},
-                          {"reasons", reasons}};
-    put(document_text(out));
-  } else if (!arguments.quiet) {
-    std::string page;
-    if (shown)
-      page += fact("profile", fmt::format("{}: {:%Y-%m-%dT%H:%M:%SZ}, {}", path,
-                                          fmt::gmtime(static_cast<std::time_t>(shown->header.created)),
-                                          one_line(shown->header.machine)));
-    for (const std::string& reason : reasons) page += fact("differs", one_line(reason));
-    if (reasons.empty()) page += fact("holds", fmt::format("for this machine, {:016x}", machine_fingerprint()));
-    if (!arguments.steady && !conditions.empty()) page += fact("beware", "it was measured " + conditions);
-    if (wanted && !own) page += fact("about", "its costs were not compared: " + one_line(why_not));
-    put_page(page);
+  Document out = {{"holds", reasons.empty()}, {"fingerprint", fmt::format("{:016x}", machine_fingerprint())},
+                  {"profile", nullptr},       {"compared", wanted && own},
+                  {"reasons", reasons},       {"notes", std::move(notes)}};
+  if (const ProfileImage* const found = wanted ? &*wanted : judged) {
+    out["profile"] = wanted ? arguments.file : own_path;
+    out["created"] = date_text(found->header.created);
+    out["machine"] = found->header.machine;
   }
+  if (arguments.json || !arguments.quiet) show(out, arguments.json, verify_text);
   return reasons.empty() ? 0 : kExitWarning;
 }
 
@@ -207,11 +212,6 @@ std::string change_text(const Document& document) {
 
 namespace fs = std::filesystem;
 
-struct ProfileArguments {
-  std::string file, other, output;
-  bool system = false, replace = false, steady = false, json = false, quiet = false;
-};
-
 std::string_view as_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -266,10 +266,6 @@ int import_profile(const ProfileArguments& arguments) {
   return 0;
 }
 
-int verify(const ProfileArguments& arguments) {
-  return verify_profile({arguments.file, arguments.system, arguments.steady, arguments.json, arguments.quiet});
-}
-
 int diff_profiles(const ProfileArguments& arguments) {
   const ProfileImage a = read_profile(arguments.file);
   std::string name = arguments.other;
@@ -318,7 +314,7 @@ void add_profile(CLI::App& app, Action& chosen) {
                       "nor one that was measured beside other work, or did not come out steady");
   verifying->add_flag("--json", arguments->json, "for programs");
   verifying->add_flag("--quiet", arguments->quiet, "the exit code alone");
-  does(verifying, "verify --system --steady --quiet || smelt calibrate --system", verify);
+  does(verifying, "verify --system --steady --quiet || smelt calibrate --system", verify_profile);
 
   CLI::App* diff = verb->add_subcommand("diff", "Compare two profiles, class by class");
   diff->add_option("a", arguments->file, "a profile, JSON or packed")->type_name("FILE")->required();

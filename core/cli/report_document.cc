@@ -29,27 +29,20 @@ PictureRequest request_of(const ReportSubject& subject, Operation op) {
   return request;
 }
 
-// How the costs of the pairs at each distance are known; "" where no pair is at it.
-std::vector<std::string> cost_origins(const MachineFile& machine, const std::vector<HopClass>& classes) {
-  std::vector<std::string> out(kDistances);
-  for (const HopClass& hops : classes) {
-    const auto distance = static_cast<uint32_t>(hops.distance);
-    const std::string name = distance_name(hops.distance);
-    std::string& origin = out[distance];
-    for (const std::string& source : machine.sources)
-      if (source.starts_with(name + ", ")) origin = "published, " + source.substr(name.size() + 2);
-    for (const ClassFigures& figures : machine.classes)
-      if (figures.distance == distance) {
-        if (!origin.empty()) origin += "; ";
-        origin += fmt::format("measured, {} pair{}, {} sample{}, spread {:.0f} %", figures.pairs,
-                              figures.pairs == 1 ? "" : "s", figures.samples, figures.samples == 1 ? "" : "s",
-                              100 * figures.spread);
-        if (figures.marks) origin += ", " + marks_text(figures.marks);
-      }
-    if (origin.empty()) origin = machine.origin;
-    origin = one_line(origin);
-  }
-  return out;
+// How the costs of the pairs at a distance are known.
+std::string cost_origin(const MachineFile& machine, const std::string& distance) {
+  std::string origin;
+  for (const std::string& source : machine.sources)
+    if (source.starts_with(distance + ", ")) origin = "published, " + source.substr(distance.size() + 2);
+  for (const ClassFigures& figures : machine.classes)
+    if (distance == distance_name(static_cast<Distance>(figures.distance))) {
+      if (!origin.empty()) origin += "; ";
+      origin +=
+          fmt::format("measured, {} pair{}, {} sample{}, spread {:.0f} %", figures.pairs, figures.pairs == 1 ? "" : "s",
+                      figures.samples, figures.samples == 1 ? "" : "s", 100 * figures.spread);
+      if (figures.marks) origin += ", " + marks_text(figures.marks);
+    }
+  return one_line(origin.empty() ? machine.origin : origin);
 }
 
 // Every CPU of the machine, and where it sits.
@@ -124,12 +117,15 @@ Document report_document(const ReportSubject& subject) {
     out["host"] = one_line(host);
     out["date"] = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
   }
-  const std::vector<HopClass> classes = summarise_hops(machine.overlap, machine.package, machine.core);
-  const std::vector<std::string> origins = cost_origins(machine, classes);
-  Document& hops = out["hops"] = hops_document(classes);
-  for (size_t k = 0; k < classes.size(); ++k) hops[k]["origin"] = origins[static_cast<uint32_t>(classes[k].distance)];
+  Document& hops = out["hops"] = hops_document(machine.overlap, machine.package, machine.core);
+  Document origins = Document::object();
+  for (Document& row : hops) {
+    const std::string distance = row["distance"];
+    origins[distance] = row["origin"] = cost_origin(machine, distance);
+  }
   out["distances"] = kDistanceNames;
-  out["origins"] = origins;
+  out["origins"] = Document::array();  // by distance; "" where no pair is at it
+  for (const char* const distance : kDistanceNames) out["origins"].push_back(origins.value(distance, ""));
   if (subject.cpus.size() > 1) {
     out["costs"] = matrix_document(picture_costs(machine, request_of(subject, Operation::kBarrier)),
                                    {CostKind::kHop, CostKind::kSend, CostKind::kReceive});
