@@ -125,8 +125,11 @@ std::string silent_text(uint64_t silent, const char* noun) {
 
 std::string regions_left(const OpenMpStats& one) {
   if (one.hot >= one.regions) return "";
+  // The shim of libomp does not say which.
+  const char* const usual = one.runtime == "libgomp" ? "the first of a size, or nested"
+                                                     : "the first of a size, nested, in a crowd, or by -hot";
   return fmt::format("; {} left to {}: {}", count_of(one.regions - one.hot, "region"), one.runtime,
-                     one.not_hot.empty() ? "the first of a size, or nested" : one.not_hot);
+                     one.not_hot.empty() ? usual : one.not_hot);
 }
 
 std::string openmp_text(const OpenMpStats& one) {
@@ -142,19 +145,16 @@ std::string openmp_text(const OpenMpStats& one) {
     text = fmt::format("OpenMP ({}): loaded; {}", one.runtime, alone);
   } else {
     text = fmt::format("OpenMP ({}, {}): ", one.runtime, count_of(std::max<uint64_t>(one.threads, 1), "thread"));
-    // No region of libomp's is counted as forked or joined by us.
-    const bool forks = one.runtime == "libgomp";
     std::vector<std::string> served;
     // "0 of 1" before thousands of barriers reads as nothing; what was left is told below.
-    if (forks && (one.hot > 0 || one.barriers == 0))
+    if (one.hot > 0 || one.barriers == 0)
       served.push_back(fmt::format("{} of {}", one.hot, count_of(one.regions, "parallel region")));
-    served.push_back(count_of(one.barriers, "barrier") + (forks               ? ""
-                                                          : one.barriers == 1 ? " or reduction"
-                                                                              : " or reductions"));
+    const char* const more = one.barriers == 1 ? " or reduction" : " or reductions";
+    served.push_back(count_of(one.barriers, "barrier") + (one.runtime == "libgomp" ? "" : more));
     if (one.loops) served.push_back(count_of(one.loops, "dynamic loop"));
     if (one.tasks) served.push_back(count_of(one.tasks, "task"));
     text += in_words(served) + " served";
-    if (forks) text += regions_left(one);
+    text += regions_left(one);
     if (one.barriers_left)
       text += fmt::format("; {} left to {} for its tasks", count_of(one.barriers_left, "barrier"), one.runtime);
   }

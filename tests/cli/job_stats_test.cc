@@ -47,6 +47,10 @@ TEST(JobStats, AllThatWasServedIsOneList) {
     return std::string("{\"part\":\"libomp\",\"pid\":7,\"end\":true,\"threads\":2,") + counts + "}\n";
   };
   EXPECT_EQ(line_of(libomp("\"barriers\":10000")), "OpenMP (libomp, 2 threads): 10000 barriers or reductions served");
+  EXPECT_EQ(
+      line_of(libomp("\"regions\":20,\"hot\":19,\"barriers\":9")),
+      "OpenMP (libomp, 2 threads): 19 of 20 parallel regions and 9 barriers or reductions served; 1 region left to "
+      "libomp: the first of a size, nested, in a crowd, or by -hot");
   EXPECT_EQ(line_of(libomp("\"barriers\":1,\"loops\":5,\"tasks\":3")),
             "OpenMP (libomp, 2 threads): 1 barrier or reduction, 5 dynamic loops and 3 tasks served");
 }
