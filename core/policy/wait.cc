@@ -70,7 +70,7 @@ bool wait_slowly(Flag flag, uint64_t epoch, const std::atomic<uint64_t>* stop, c
   int64_t yield_ns = policy.yield_ns;
   const uint32_t owner_cpu = flag.bell.cpu.load(std::memory_order_relaxed);
   // The one we wait for last ran right here: it cannot run while we spin.
-  if (spin_ns != 0 && ((owner_cpu != ~0u && owner_cpu == os::current_cpu()) || headcount.crowded())) {
+  if (spin_ns != 0 && ((owner_cpu != 0 && owner_cpu == os::current_cpu() + 1) || headcount.crowded())) {
     spin_ns = 0;
     yield_ns = policy.foreign_ns;
   }

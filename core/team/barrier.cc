@@ -10,19 +10,18 @@ namespace {
 // Lines that a participant's signal step needs: one if all its readers poll the same, else one per reader.
 uint32_t lines_of(const Step& step) { return step.shared_line && step.count > 0 ? 1 : step.count; }
 
-struct Sizes {
-  size_t actions, flags, lines;
-};
+size_t rounded(size_t bytes, size_t unit = kLineBytes) { return (bytes + unit - 1) / unit * unit; }
 
-Sizes sizes_of(const Schedule& schedule) {
-  Sizes sizes{schedule.begin[schedule.n], 0, 0};
-  for (uint32_t s = 0; s < schedule.begin[schedule.n]; ++s) {
-    const Step& step = schedule.steps[s];
-    const bool signal = step.kind == StepKind::kSignal;
-    sizes.flags += signal ? lines_of(step) : step.count;
-    sizes.lines += signal ? lines_of(step) : 0;
-  }
-  return sizes;
+// Where pages are larger, some lines lie with those of another node.
+constexpr size_t kPageBytes = 4096;
+
+// Do the lines of participant p begin a page?
+bool begins_page(const uint16_t* node, uint32_t p) { return node && p > 0 && node[p] != node[p - 1]; }
+
+// All steps have so many peers.
+uint32_t peers_of(const Schedule& schedule) {
+  const uint32_t steps = schedule.begin[schedule.n];
+  return steps == 0 ? 0 : schedule.steps[steps - 1].first + schedule.steps[steps - 1].count;
 }
 
 // One peer of a step: whose step, which of its peers.
@@ -54,66 +53,66 @@ uint32_t waits_before(const Schedule& schedule, uint32_t q, const StepPeer& wait
   return before;
 }
 
-size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
-
 }  // namespace
 
-size_t Barrier::bytes(const Schedule& schedule) {
-  const Sizes sizes = sizes_of(schedule);
-  return rounded(sizeof(Barrier)) + sizes.lines * sizeof(Line) + rounded(schedule.n * sizeof(Program)) +
-         rounded(sizes.actions * sizeof(Action)) + rounded(sizes.flags * sizeof(Line*));
+size_t Barrier::lines_begin(const Schedule& schedule) {
+  return rounded(sizeof(Barrier) + schedule.n * sizeof(Program) + schedule.begin[schedule.n] * sizeof(Action) +
+                 peers_of(schedule) * sizeof(Line*));
 }
 
-size_t Barrier::crowd_bytes(uint32_t) { return rounded(sizeof(Barrier)); }
+size_t Barrier::bytes(const Schedule& schedule, const uint16_t* node) {
+  size_t bytes = lines_begin(schedule);
+  for (uint32_t p = 0; p < schedule.n; ++p) {
+    if (begins_page(node, p)) bytes = rounded(bytes, kPageBytes);
+    for (uint32_t s = schedule.begin[p]; s < schedule.begin[p + 1]; ++s)
+      if (schedule.steps[s].kind == StepKind::kSignal) bytes += lines_of(schedule.steps[s]) * sizeof(Line);
+  }
+  return bytes;
+}
+
+size_t Barrier::crowd_bytes(uint32_t) { return sizeof(Barrier); }
 
 Barrier* Barrier::create_crowd(uint32_t n, const WaitPolicy& policy, void* memory) {
   auto* barrier = new (memory) Barrier;
   barrier->kind_ = n <= 1 ? Kind::kAlone : Kind::kCrowd;
   barrier->n_ = n;
   barrier->policy_ = policy;
-  barrier->line_count_ = 0;
   return barrier;
 }
 
-Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, void* memory) {
+Barrier* Barrier::create(const Schedule& schedule, const WaitPolicy& policy, void* memory, const uint16_t* node) {
   Barrier* barrier = create_crowd(schedule.n, policy, memory);
   if (schedule.n <= 1) return barrier;
-  const Sizes sizes = sizes_of(schedule);
-  barrier->line_count_ = static_cast<uint32_t>(sizes.lines);
   // Two participants, one round: the two-flag line. Any other pattern for two (a tree, say) is executed as asked for.
   const Step* const steps = schedule.steps;
-  if (schedule.n == 2 && sizes.actions == 4 && steps[0].kind == StepKind::kSignal &&
+  if (schedule.n == 2 && schedule.begin[2] == 4 && steps[0].kind == StepKind::kSignal &&
       steps[2].kind == StepKind::kSignal) {
     barrier->kind_ = Kind::kPair;
-    barrier->line_count_ = 0;
     return barrier;
   }
   barrier->kind_ = Kind::kSchedule;
-  char* at = static_cast<char*>(memory) + rounded(sizeof(Barrier));
-  barrier->lines_ = reinterpret_cast<Line*>(at);
-  for (uint32_t i = 0; i < sizes.lines; ++i) new (barrier->lines_ + i) Line;
-  at += sizes.lines * sizeof(Line);
-  barrier->programs_ = reinterpret_cast<Program*>(at);
-  at += rounded(schedule.n * sizeof(Program));
-  auto* actions = reinterpret_cast<Action*>(at);
-  at += rounded(sizes.actions * sizeof(Action));
-  barrier->lay_out(schedule, actions, reinterpret_cast<Line**>(at));
+  barrier->programs_ = reinterpret_cast<Program*>(barrier + 1);
+  auto* const actions = reinterpret_cast<Action*>(barrier->programs_ + schedule.n);
+  barrier->lay_out(schedule, node, actions);
   barrier->connect(schedule, actions);
   return barrier;
 }
 
-void Barrier::lay_out(const Schedule& schedule, Action* actions, Line** flags) {
-  Line* line = lines_;
+void Barrier::lay_out(const Schedule& schedule, const uint16_t* node, Action* actions) {
+  char* const start = reinterpret_cast<char*>(this);
+  auto* const flags = reinterpret_cast<Line**>(actions + schedule.begin[schedule.n]);
+  size_t at = lines_begin(schedule);
   for (uint32_t p = 0; p < schedule.n; ++p) {
+    if (begins_page(node, p)) at = rounded(at, kPageBytes);
     const uint32_t first = schedule.begin[p], end = schedule.begin[p + 1];
     programs_[p] = {actions + first, end - first};
     for (uint32_t s = first; s < end; ++s) {
       const Step& step = schedule.steps[s];
       const bool signal = step.kind == StepKind::kSignal;
-      const uint32_t count = signal ? lines_of(step) : step.count;
-      actions[s] = {step.kind, count, flags};
-      for (uint32_t i = 0; signal && i < count; ++i) flags[i] = line++;
-      flags += count;
+      actions[s] = {step.kind, signal ? lines_of(step) : step.count, flags + step.first};
+      // A line begins as zeros, which the memory has.
+      for (uint32_t i = 0; signal && i < actions[s].count; ++i, at += sizeof(Line))
+        actions[s].flags[i] = reinterpret_cast<Line*>(start + at);
     }
   }
 }
@@ -193,22 +192,24 @@ bool Barrier::hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& sto
 
 bool Barrier::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
   if (stop && is_stopped(*stop, epoch)) return poll(flag.epoch, epoch);
-  publish_cpu(me, os::current_cpu());
+  publish_cpu(me);
   return wait_slowly(flag, epoch, stop, policy_);
 }
 
-void Barrier::publish_cpu(uint32_t me, uint32_t cpu) {
+template <typename Visit>
+void Barrier::visit_bells(uint32_t p, Visit visit) {
+  const Program program = programs_[p];
+  for (const Action* action = program.actions; action != program.actions + program.count; ++action)
+    for (uint32_t i = 0; action->kind == StepKind::kSignal && i < action->count; ++i) visit(action->flags[i]->bell);
+}
+
+void Barrier::publish_cpu(uint32_t me) {
   // Stores only on change: posting looks at the bell.
-  auto publish = [cpu](Bell& bell) {
+  auto publish = [cpu = os::current_cpu() + 1](Bell& bell) {
     if (bell.cpu.load(std::memory_order_relaxed) != cpu) bell.cpu.store(cpu, std::memory_order_relaxed);
   };
   if (kind_ == Kind::kPair) publish(pair_.bell[me].bell);
-  if (kind_ != Kind::kSchedule) return;
-  const Program program = programs_[me];
-  for (uint32_t a = 0; a < program.count; ++a) {
-    if (program.actions[a].kind != StepKind::kSignal) continue;
-    for (uint32_t i = 0; i < program.actions[a].count; ++i) publish(program.actions[a].flags[i]->bell);
-  }
+  if (kind_ == Kind::kSchedule) visit_bells(me, publish);
 }
 
 void Barrier::wake_all() {
@@ -219,7 +220,7 @@ void Barrier::wake_all() {
   wake(pair_.bell[1].bell);
   wake(release_.bell);
   wake(told_.bell);
-  for (uint32_t i = 0; i < line_count_; ++i) wake(lines_[i].bell);
+  for (uint32_t p = 0; kind_ == Kind::kSchedule && p < n_; ++p) visit_bells(p, wake);
 }
 
 }  // namespace smelt

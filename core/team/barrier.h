@@ -22,13 +22,16 @@ namespace smelt {
 
 class Barrier {
  public:
-  // Bytes that `create` needs: for a schedule, or for a crowd of n.
-  static size_t bytes(const Schedule& schedule);
+  // Bytes that `create` needs: for a schedule, or for a crowd of n. `node`: that of each participant. If one is
+  // not on its neighbour's, its lines begin a page, and its own first store decides where the page lies.
+  static size_t bytes(const Schedule& schedule, const uint16_t* node = nullptr);
   static size_t crowd_bytes(uint32_t n);
 
-  // Builds a barrier in zeroed `memory` aligned to kLineBytes. The schedule is compiled in and not needed afterwards;
-  // it must be a valid barrier (validate.h). Never fails when memory has the bytes asked for.
-  static Barrier* create(const Schedule& schedule, const WaitPolicy& policy, void* memory);
+  // Builds a barrier in zeroed `memory` aligned to kLineBytes, to a page if nodes are given. The schedule is compiled
+  // in and not needed afterwards; it must be a valid barrier (validate.h). Never fails when memory has the bytes asked
+  // for.
+  static Barrier* create(const Schedule& schedule, const WaitPolicy& policy, void* memory,
+                         const uint16_t* node = nullptr);
   static Barrier* create_crowd(uint32_t n, const WaitPolicy& policy, void* memory);
 
   // Arrives at `epoch` and waits for all. True when everybody has arrived. False when *stop == epoch was seen first:
@@ -50,6 +53,10 @@ class Barrier {
   // hearers that come later or still wait, and tell() is, too. The teller then knows what the hearers knew of *stop.
   bool tell(uint32_t me, uint64_t epoch, void* word);
   bool hear(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>& stop, void** word);
+
+  // Says where `me` runs, so that nobody on the same CPU spins on it. A participant that does so before others wait for
+  // it is the first to touch its lines: their page is then on its node.
+  void publish_cpu(uint32_t me);
 
   // Wakes all sleepers so that they look at their stop word again.
   void wake_all();
@@ -84,14 +91,16 @@ class Barrier {
     uint32_t count;
   };
 
+  static size_t lines_begin(const Schedule& schedule);  // in the memory, behind all else
   // create() calls these: the first lays the programs out, with lines of their own for the signal steps; the second
   // points every wait at the line that carries its message: the k-th wait of q for p is the k-th signal of p to q.
-  void lay_out(const Schedule& schedule, Action* actions, Line** flags);
+  void lay_out(const Schedule& schedule, const uint16_t* node, Action* actions);
   void connect(const Schedule& schedule, const Action* actions);
 
-  // The burst was not enough: says where `me` runs, so that nobody on the same CPU spins on it, and waits on.
+  // The burst was not enough.
   bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
-  void publish_cpu(uint32_t me, uint32_t cpu);
+  template <typename Visit>
+  void visit_bells(uint32_t p, Visit visit);  // of p's lines
   bool arrive_and_wait_many(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   bool arrive_and_wait_crowd(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop);
   // True: the epoch's word is told; by whichever of the two came first.
@@ -104,8 +113,6 @@ class Barrier {
   uint32_t n_;
   WaitPolicy policy_;
   Program* programs_;  // [n]
-  Line* lines_;        // [line_count_]
-  uint32_t line_count_;
   alignas(kLineBytes) Pair pair_;
   // Crowd: (epoch << 16) | arrivals in that epoch. An abandoned episode needs no reset: the next epoch starts afresh.
   alignas(kLineBytes) std::atomic<uint64_t> arrivals_;

@@ -5,23 +5,15 @@
 #include "base/os/os.h"
 
 namespace smelt {
-namespace {
 
-size_t rounded(size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
-
-}  // namespace
-
-size_t ForkJoin::bytes(uint32_t n) {
-  return rounded(sizeof(ForkJoin)) + n * sizeof(Node) + rounded(n * sizeof(uint16_t));
-}
+size_t ForkJoin::bytes(uint32_t n) { return sizeof(ForkJoin) + n * (sizeof(Node) + sizeof(uint16_t)); }
 
 ForkJoin* ForkJoin::create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory) {
   auto* made = new (memory) ForkJoin;
-  char* const at = static_cast<char*>(memory) + rounded(sizeof(ForkJoin));
   made->n_ = fork.n;
   made->policy_ = policy;
-  made->nodes_ = reinterpret_cast<Node*>(at);
-  auto* const children = reinterpret_cast<uint16_t*>(at + fork.n * sizeof(Node));
+  made->nodes_ = reinterpret_cast<Node*>(made + 1);
+  auto* const children = reinterpret_cast<uint16_t*>(made->nodes_ + fork.n);
   made->children_ = children;
   uint32_t next = 0;
   for (uint32_t i = 0; i < fork.n; ++i) {
@@ -36,7 +28,7 @@ ForkJoin* ForkJoin::create(const Tree& join, const Tree& fork, const WaitPolicy&
 }
 
 bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep) {
-  const uint32_t cpu = os::current_cpu();
+  const uint32_t cpu = os::current_cpu() + 1;
   for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell})
     if (own->cpu.load(std::memory_order_relaxed) != cpu) own->cpu.store(cpu, std::memory_order_relaxed);
   if (!asleep) return wait_slowly(flag, epoch, stop, policy_);

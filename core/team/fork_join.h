@@ -38,7 +38,7 @@ struct ForkMessage {
   bool operator==(const ForkMessage&) const = default;
 };
 
-class ForkJoin {
+class alignas(kLineBytes) ForkJoin {
  public:
   static size_t bytes(uint32_t n);
 

@@ -56,6 +56,7 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   if (!error && !best) error = check_schedule(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;
+  made.node = costs.node;
   if (!choice.pattern.info->exchange) made.tree = choice.tree;
   made.predicted = choice.predicted;
   choice_text(choice, made.pattern, sizeof made.pattern);
@@ -115,12 +116,12 @@ void free_fork(TeamFork* fork) {
 }
 
 int make_barrier(const TeamPlan& plan, const WaitPolicy& policy, TeamBarrier* out) {
-  const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule);
+  const size_t bytes = plan.crowd ? Barrier::crowd_bytes(plan.n) : Barrier::bytes(plan.schedule, plan.node);
   void* memory = os::map_pages(bytes);  // page-aligned, so line-aligned
   if (!memory) return -ENOMEM;
   out->mapped_bytes = bytes;
-  out->barrier =
-      plan.crowd ? Barrier::create_crowd(plan.n, policy, memory) : Barrier::create(plan.schedule, policy, memory);
+  out->barrier = plan.crowd ? Barrier::create_crowd(plan.n, policy, memory)
+                            : Barrier::create(plan.schedule, policy, memory, plan.node);
   return 0;
 }
 

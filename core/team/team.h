@@ -20,11 +20,12 @@ struct TeamRequest {
 
 struct TeamPlan {
   uint32_t n = 0;
-  bool crowd = false;     // no schedule: a counter (or nothing at all, for one participant)
-  Schedule schedule;      // validated; in the arena that the plan was made in
-  Tree tree;              // where the pattern is a tree, in the arena; n 0: it is an exchange, or nothing
-  double predicted = 0;   // ns per barrier; 0 without a schedule
-  char pattern[40] = "";  // "pair", "hybrid", ..., "crowd", "alone"
+  bool crowd = false;              // no schedule: a counter (or nothing at all, for one participant)
+  Schedule schedule;               // validated; in the arena that the plan was made in
+  const uint16_t* node = nullptr;  // [n], of each participant, in the arena; nullptr: not known
+  Tree tree;                       // where the pattern is a tree, in the arena; n 0: it is an exchange, or nothing
+  double predicted = 0;            // ns per barrier; 0 without a schedule
+  char pattern[40] = "";           // "pair", "hybrid", ..., "crowd", "alone"
 };
 
 // Chooses, builds and validates. 0; -ENOENT, -ERANGE, -EINVAL for the pattern; -ENOMEM. Participants that share a CPU,

@@ -65,7 +65,8 @@ using Epoch = std::atomic<uint64_t>;  // owner: release store; readers: acquire 
 struct Bell {
   std::atomic<uint32_t> sleepers{0};  // set by a reader before it sleeps, cleared by the waker
   std::atomic<uint32_t> wake{0};      // the futex word: changes with every wake-up
-  std::atomic<uint32_t> cpu{~0u};     // where the owner last ran: two on one CPU must not spin on each other
+  // Where the owner last ran, its CPU's number + 1, or 0: two on one CPU must not spin on each other.
+  std::atomic<uint32_t> cpu{0};
 };
 
 // A flag is an epoch and a bell, wherever they lie.

@@ -29,8 +29,8 @@ struct NoticeOf : place::WaiterDefaults {
   int look() { return seat.look_at(whose); }
   // relaxed: a hint
   bool beside_another() {
-    const uint32_t here = place::note_cpu(seat.notices[seat.me].bell.cpu);
-    return here != place::kNowhere && seat.notices[whose].bell.cpu.load(std::memory_order_relaxed) == here;
+    const uint32_t here = place::note_cpu(seat.notices[seat.me].bell.cpu, 1);
+    return here != 0 && seat.notices[whose].bell.cpu.load(std::memory_order_relaxed) == here;
   }
 };
 

@@ -3,7 +3,9 @@
 #include "team/barrier.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <string>
@@ -120,6 +122,25 @@ TEST(Crowd, ForgetsNobodyWhoSleeps) {
   watchman.join();
   EXPECT_EQ(forgotten, 0u);
   os::unmap_pages(memory, Barrier::crowd_bytes(2));
+}
+
+// A page lies where it is touched first: neither the barrier's maker nor another node may touch a node's lines before.
+TEST(Places, ANodesOwnThreadsTouchItsLinesFirst) {
+  FlatMachine machine(8, 4);
+  for (const auto& pattern : barrier_patterns(8)) {
+    MappedArena arena(generation_bytes(8));
+    TeamPlan plan;
+    ASSERT_EQ(plan_team({&machine.profile, 8, nullptr, pattern.c_str(), false}, arena, &plan), 0);
+    TeamBarrier made;
+    ASSERT_EQ(make_barrier(plan, WaitPolicy{}, &made), 0);
+    for (const long pages : {1, 2}) {
+      unsigned char resident[16] = {};
+      ASSERT_EQ(mincore(made.barrier, made.mapped_bytes, resident), 0);
+      EXPECT_EQ(std::count(resident, resident + 16, 1), pages) << pattern;
+      for (uint32_t i = 4; i < 8; ++i) made.barrier->publish_cpu(i);
+    }
+    free_barrier(&made);
+  }
 }
 
 class Waiting : public testing::TestWithParam<WaitPolicy> {};
