@@ -206,20 +206,22 @@ Inflow::Taken Inflow::take_word(const InboxCell& cell, uint16_t from) {
   return Taken::kAwaited;
 }
 
-// The next cell of the inbox, by the kind of its message. The usual kinds come first, and their header is copied no
-// further than it is written, to where no function called from here sees it: then most of it stays in registers. A
-// message to be read by single copy goes to the list (take_in()).
+// The next cell of the inbox, by the kind of its message. A message to be read by single copy goes to the list
+// (take_in()).
+//
+// The header is read whole, and at once. (Two that exchange two messages of 8 bytes each at the same time, where only a
+// short one's part was read first: far 430 ns in place of 355, near as fast.)
 [[gnu::always_inline]] inline Inflow::Taken Inflow::take_cell(const InboxCell& cell, uint16_t from, Message** first,
                                                               Message** last) {
-  Header header{};
-  std::memcpy(static_cast<void*>(&header), cell.payload, kShortHeaderBytes);
-  const char* bytes = cell.payload + kShortHeaderBytes;
-  if (header.kind != HeaderKind::kShort) {
+  Header header;
+  std::memcpy(static_cast<void*>(&header), cell.payload, sizeof header);
+  const char* bytes = cell.payload + sizeof header;
+  if (header.kind != HeaderKind::kInline) {
     if (header.kind == HeaderKind::kEager) return take_eager(cell, from, first, last);
     if (header.kind == HeaderKind::kLong) return take_long(cell, from, first, last);
-    if (header.kind != HeaderKind::kInline) return take_word(cell, from);
-    std::memcpy(&header, cell.payload, sizeof header);
-    bytes = cell.payload + sizeof header;
+    if (header.kind != HeaderKind::kShort) return take_word(cell, from);
+    bytes = cell.payload + kShortHeaderBytes;
+    header.address = header.answer = 0;
   }
   header.kind = HeaderKind::kInline;
   if (!has_spare()) return Taken::kNot;
