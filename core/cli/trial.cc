@@ -39,7 +39,7 @@ std::string interval_text(const MedianInterval& interval) {
   return fmt::format(" ({}-{})", ratio_text(interval.low), ratio_text(interval.high));
 }
 
-// Nobody has made them fewer.
+// Neither --fit nor the quota has lowered the number of threads. (--bind sets places, and no number.)
 bool are_threads_as_set(const Circumstances& seen) {
   return std::all_of(seen.set_by.begin(), seen.set_by.end(), [](const std::string& one) { return one == "--bind"; });
 }
