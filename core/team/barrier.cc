@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/os/os.h"
+#include "base/seat.h"
 
 namespace smelt {
 namespace {
@@ -204,10 +205,7 @@ void Barrier::visit_bells(uint32_t p, Visit visit) {
 }
 
 void Barrier::publish_cpu(uint32_t me) {
-  // Stores only on change: posting looks at the bell.
-  auto publish = [cpu = os::current_cpu() + 1](Bell& bell) {
-    if (bell.cpu.load(std::memory_order_relaxed) != cpu) bell.cpu.store(cpu, std::memory_order_relaxed);
-  };
+  auto publish = [cpu = os::current_cpu() + 1](Bell& bell) { place::note(bell.cpu, cpu); };
   if (kind_ == Kind::kPair) publish(pair_.bell[me].bell);
   if (kind_ == Kind::kSchedule) visit_bells(me, publish);
 }

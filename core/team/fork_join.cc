@@ -3,6 +3,7 @@
 #include <new>
 
 #include "base/os/os.h"
+#include "base/seat.h"
 
 namespace smelt {
 
@@ -29,8 +30,7 @@ ForkJoin* ForkJoin::create(const Tree& join, const Tree& fork, const WaitPolicy&
 
 bool ForkJoin::wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep) {
   const uint32_t cpu = os::current_cpu() + 1;
-  for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell})
-    if (own->cpu.load(std::memory_order_relaxed) != cpu) own->cpu.store(cpu, std::memory_order_relaxed);
+  for (Bell* own : {&nodes_[me].release.bell, &nodes_[me].arrival.bell}) place::note(own->cpu, cpu);
   if (!asleep) return wait_slowly(flag, epoch, stop, policy_);
   WaitPolicy sleep = policy_;
   sleep.spin_ns = sleep.yield_ns = 0;
