@@ -30,11 +30,11 @@
 //                               hop, which is then the farthest reader's for all.
 //               0.25 between    Nobody published it between the caches of one package, where reads go through a
 //               caches          directory as well.
-//   service     1/12 between    Between two nodes few messages are under way at once in one direction. Nehalem keeps
-//               nodes           about a dozen requests of other sockets (Levinthal, "Performance Analysis Guide for
-//                               Intel Core i7 Processor and Intel Xeon 5500", 2009: the uncore's global queue), each
-//                               for half a hop, and a message takes two. Later sockets have more. With it the order of
-//                               the barriers in Table 3 of the paper comes out, alone and in a loop.
+//   service     1/100 between   A link is kept while a line passes: 1.1 ns on three UPI links of Ice Lake, 1.7 on
+//               nodes           Cascade Lake's two, of a far hop of 260, and a message takes two. That Nehalem keeps a
+//                               dozen requests under way (its uncore's global queue) delays none of the few that a core
+//                               sends in a round: a twelfth of a hop for each made exchanges dearer than trees that
+//                               take longer (simulated: results/2026-11-29-simulated-shares.txt).
 //               1/40 within     A Zen 2 complex writes 16 bytes per fabric clock to the rest (Suggs, Subramony and
 //               one, between    Bouvier, "The AMD Zen 2 Processor", IEEE Micro 2020): a line takes 2.5 ns of a hop of
 //               caches          200, and a message two.

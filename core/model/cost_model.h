@@ -31,7 +31,7 @@ inline constexpr const char* kCostUnitNames[] = {"ns", "cycles"};
 inline const char* cost_unit_name(CostUnit unit) { return kCostUnitNames[unit == CostUnit::kCycles]; }
 
 // Costs::service where nobody measured it, as a share of the distance's hop. DESIGN NOTE in cost_model.cc.
-inline constexpr float kTypicalService[kDistances] = {0, 0, 0, 1 / 40.0f, 1 / 12.0f, 1 / 12.0f};
+inline constexpr float kTypicalService[kDistances] = {0, 0, 0, 1 / 40.0f, 1 / 100.0f, 1 / 100.0f};
 
 // Costs::crossing likewise.
 inline constexpr float kTypicalCrossing[kDistances] = {0, 0, 0, 0.25f, 0.25f, 0.6f};

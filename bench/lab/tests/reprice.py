@@ -9,7 +9,7 @@ SMELT = os.environ["SMELT"]
 SHARES = {"send_busy": (0.25, 0.25), "recv_busy": (0.1, 0.1), "ready_read": (0.5, 0.45)}  # of a hop: near, far
 POLLER, PAPER_POLLER = 0.015, 0.007  # of the mean near hop
 # What a message keeps of what its distance shares, of the distance's mean hop
-SERVICE = {"same core": 0, "same last-level cache": 0, "same node": 1 / 40, "same package": 1 / 12, "other package": 1 / 12}
+SERVICE = {"same core": 0, "same last-level cache": 0, "same node": 1 / 40, "same package": 1 / 100, "other package": 1 / 100}
 # What a line costs that is read on both sides, of the distance's mean hop
 CROSSING = {"same core": 0, "same last-level cache": 0, "same node": 0.25, "same package": 0.25, "other package": 0.6}
 DISTANCES = ["self", *SERVICE]

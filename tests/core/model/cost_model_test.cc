@@ -153,7 +153,7 @@ TEST_F(CostModel, OverlapKeepsTheHopAndBlocksLess) {
       EXPECT_EQ(additive.service[d], 0) << machine;
       const bool link = pairs > 0 && d == static_cast<uint32_t>(Distance::kOther);
       const double rounding = 1e-3 * between / std::max(pairs, 1u);
-      EXPECT_NEAR(overlap.service[d], link ? between / pairs / 12 : 0, rounding) << machine;
+      EXPECT_NEAR(overlap.service[d], link ? between / pairs / 100 : 0, rounding) << machine;
       EXPECT_NEAR(overlap.crossing[d], link ? 0.6 * between / pairs : 0, rounding) << machine;
     }
     for (uint32_t i = 0; i < overlap.n; ++i) {
