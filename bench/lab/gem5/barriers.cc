@@ -21,11 +21,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <iostream>
 #include <numeric>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -139,11 +136,10 @@ struct Turns {
   uint64_t turn = 0;
   void next(bool tells) {
     turn++;
-    if (tells) {
+    if (tells)
       tell(mine, turn);
-    } else {
+    else
       wait_for(other, turn);
-    }
   }
 };
 
@@ -217,9 +213,8 @@ void time_pairs(Crew& crew, int stride) {
   for (int a = 0; a < cores; a++) {
     for (int b = a + 1; b < cores; b++) {
       if (number++ % stride != 0) continue;
-      for (const int t : {a, b}) {
-        for (Word* word : lines[t]) word->store(0);
-      }
+      for (const int t : {a, b})
+        for (Word* line : lines[t]) line->store(0);
       double hop = 0, sends[2], receives[2], reads[2];
       crew.run({a, b}, [&](int me) {
         const bool first = me == a;
@@ -293,6 +288,18 @@ void time_fans(Crew& crew) {
   }
 }
 
+// The next word of a line, nothing at its end. Streams would take more of a simulated core's time than the barriers.
+std::string word() {
+  std::string out;
+  int next;
+  while ((next = getchar_unlocked()) == ' ') continue;
+  for (; next > ' '; next = getchar_unlocked()) out += static_cast<char>(next);
+  if (next == '\n' && !out.empty()) std::ungetc(next, stdin);
+  return out;
+}
+
+int number() { return std::atoi(word().c_str()); }
+
 // libgomp's: the last to arrive sets the counter anew and the generation on.
 struct Counter {
   Word *generation = line_of(0), *awaited = line_of(0);
@@ -318,16 +325,15 @@ struct Schedule {
 
   void meet(int me, uint64_t epoch) {
     for (const Step& step : steps[me]) {
-      if (step.waits) {
+      if (step.waits)
         wait_for(step.at, epoch);
-      } else {
+      else
         tell(step.at, epoch);
-      }
     }
   }
 };
 
-Schedule read_schedule(std::istream& in) {
+Schedule read_schedule() {
   struct Raw {
     char kind;
     vector<int> peers;
@@ -338,14 +344,11 @@ Schedule read_schedule(std::istream& in) {
   vector<vector<vector<Word*>>> sent(cores, vector<vector<Word*>>(cores));
   vector<vector<size_t>> taken(cores, vector<size_t>(cores));
   for (int me = 0; me < cores; me++) {
-    std::string text;
-    std::getline(in, text);
-    std::istringstream words(text);
     Raw step;
-    size_t peers;
-    while (words >> step.kind >> peers) {
-      step.peers.resize(peers);
-      for (int& peer : step.peers) words >> peer;
+    for (std::string kind; !(kind = word()).empty();) {
+      step.kind = kind[0];
+      step.peers.resize(number());
+      for (int& peer : step.peers) peer = number();
       step.lines.clear();
       if (step.kind == 'L') step.lines.push_back(line_of(me));
       for (const int peer : step.kind == 'W' ? vector<int>{} : step.peers) {
@@ -359,8 +362,8 @@ Schedule read_schedule(std::istream& in) {
   for (int me = 0; me < cores; me++) {
     for (const Raw& step : raw[me]) {
       for (Word* line : step.lines) schedule.steps[me].push_back({line, false});
-      if (step.kind != 'W') continue;
-      for (const int peer : step.peers) schedule.steps[me].push_back({sent[peer][me].at(taken[peer][me]++), true});
+      for (const int peer : step.kind == 'W' ? step.peers : vector<int>{})
+        schedule.steps[me].push_back({sent[peer][me].at(taken[peer][me]++), true});
     }
   }
   return schedule;
@@ -420,27 +423,25 @@ int main(int count, char** words) {
     return 2;
   }
   Crew crew;
-  std::string text;
-  while (std::getline(std::cin, text)) {
-    std::istringstream line(text);
-    std::string word, name;
-    int number = 1;
-    line >> word;
-    if (word == "pairs" && line >> number) {
-      time_pairs(crew, number);
-    } else if (word == "fan") {
+  while (!std::feof(stdin)) {
+    const std::string command = word();
+    if (command == "pairs") {
+      time_pairs(crew, number());
+    } else if (command == "fan") {
       time_fans(crew);
-    } else if (word == "counter" && line >> number) {
+    } else if (command == "counter") {
       Counter counter;
-      time_barrier(crew, word, number, counter);
-    } else if (word == "schedule" && line >> name >> number) {
-      Schedule schedule = read_schedule(std::cin);
-      time_barrier(crew, name, number, schedule);
-    } else {
-      std::printf("unknown: %s\n", text.c_str());
+      time_barrier(crew, command, number(), counter);
+    } else if (command == "schedule") {
+      const std::string name = word();
+      const int repetitions = number();
+      word();
+      Schedule schedule = read_schedule();
+      time_barrier(crew, name, repetitions, schedule);
+    } else if (!command.empty()) {
+      std::printf("unknown: %s\n", command.c_str());
       return 2;
     }
   }
-  std::fflush(stdout);
   _exit(0);
 }
