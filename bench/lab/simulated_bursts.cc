@@ -1,8 +1,8 @@
 // One line after the other in the order of time: out of the core, through the part that its distance shares, a hop; a
 // CPU that has all lines of its round begins the next. In bursts of one line, which several exchange with each other,
 // it begins to read them when it has seen the first, so the second takes a whole read; and its next stores find the
-// others still reading: a hop and a read more for each round. Written without a look at schedule/predict.cc, whose
-// prices are held against it.
+// others still reading: 3/8 of a read more for each line. Written without a look at schedule/predict.cc, whose prices
+// are held against it.
 #include "bench/lab/simulated_bursts.h"
 
 #include <algorithm>
@@ -62,9 +62,9 @@ double simulate_bursts(const Costs& costs, std::span<const std::pair<uint32_t, u
       const double ready = cpu.now + double{(whole ? costs.ready_read : costs.recv_busy)[at]};
       whole = lines == 1 && &visible == &all.front().first && visible > ready;
       cpu.now = std::max(ready, visible);
-      collisions += double{costs.hop[at]} + double{costs.ready_read[at]};
+      collisions += 0.375 * double{costs.ready_read[at]};
     }
-    if (lines == 1 && all.size() > 1) cpu.now += collisions / static_cast<double>(all.size());
+    if (lines == 1 && all.size() > 1) cpu.now += collisions;
     cpu.stored = 0;
     if (++cpu.round == kSettled) cpu.settled = cpu.now;
     if (cpu.round == kSettled + kCounted) cpu.counted = cpu.now, --left;

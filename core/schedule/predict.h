@@ -56,8 +56,8 @@ int price_schedule(const Schedule& schedule, const Costs& costs, Arena& arena, d
 // it is less than the makespan, or the same. Two participants that tell each other share one line (team/barrier.h). The
 // later one gets the other's news with the line that it needs for its own store, which takes one transaction. Only the
 // other has to read again. So the episode takes the mean of a hop and a ready read. In an exchange of one round among
-// more, the next store goes to a line whose readers are still at it: that takes a hop and a read more (measured with 4,
-// 8 and 16 threads on 16 CPUs of one cache; with a second round between them it does not). 0 or an error as for
+// more, the next stores go to lines whose readers are still at them: each takes a share of a read more (measured with
+// 4, 8 and 16 threads on 16 CPUs of one cache; with a second round between them they do not). 0 or an error as for
 // predict; all scratch is given back.
 int steady_price(const Schedule& barrier, const Costs& costs, Arena& arena, double* per_episode);
 

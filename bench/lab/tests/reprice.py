@@ -223,7 +223,7 @@ def in_a_loop(programs, costs, index, exchange):
     one_round = all(len(steps) > 1 and [next(iter(step)) for step in steps] == ["signal"] * (len(steps) - 1) + ["wait"]
                     for steps in programs.values())
     pairs = [(index[a], index[b]) for a in programs for b in programs if a != b]
-    collision = sum(costs.hop[i][j] + costs.ready_read[i][j] for i, j in pairs) / len(pairs)
+    collision = 3 / 8 * sum(costs.ready_read[i][j] for i, j in pairs) / len(programs)
     return (ends[15] - ends[7]) / 8 + (collision if one_round else 0)
 
 
