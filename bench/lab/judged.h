@@ -1,10 +1,11 @@
-// A comparison of all patterns (cli/comparison.h) beside the lower bound: how much a better pattern could gain at most.
+// A comparison of all patterns (pictures/comparison.h) beside the lower bound: how much a better pattern could gain at
+// most.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/comparison.h"
+#include "pictures/comparison.h"
 
 namespace smelt {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a Python wheel of an installed Smelt: the program with the libraries that it needs, the OpenMP shims, the manual page and the
+"""Makes a Python wheel of an installed Smelt: the program with the libraries that it needs, the OpenMP shims, the manual pages and the
 completions. pip puts the program into the environment's bin and the shims beside it, where it looks for them; no Python code is in it.
 
     make_wheel.py TREE VERSION SOURCE_ROOT FOLDER      prints the wheel's name
@@ -20,10 +20,11 @@ import zipfile
 
 # What PEP 600 lets a wheel take from the system, as far as it is met here.
 FROM_THE_SYSTEM = re.compile(r'^(libc|libm|libdl|libpthread|librt)\.so\.\d+$|^ld-linux')
-TAKEN = ['bin/smelt', 'lib/smelt/smelt-main', 'lib/smelt/libsmelt_gomp.so', 'lib/smelt/libsmelt_kmp.so', 'share/man/man1/smelt.1',
+TAKEN = ['bin/smelt', 'lib/smelt/smelt-main', 'lib/smelt/smelt-pictures', 'lib/smelt/libsmelt_gomp.so', 'lib/smelt/libsmelt_kmp.so',
+         'share/man/man1/smelt.1', 'share/man/man1/smelt-pictures.1',
          'share/bash-completion/completions/smelt', 'share/zsh/site-functions/_smelt', 'share/fish/vendor_completions.d/smelt.fish']
 PICTURES = [f'lib/smelt/pictures/{name}' for name in
-            ('smelt-pictures', 'charts.py', 'page.css', 'page.html', 'page.js', 'page.py', 'text.py')]
+            ('draw.py', 'charts.py', 'page.css', 'page.html', 'page.js', 'page.py', 'text.py')]
 RPATH = '$ORIGIN/bundled'
 
 

@@ -8,7 +8,6 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_request.h"
-#include "cli/pictures.h"
 #include "cli/zoo_list.h"
 #include "generate/registry.h"
 
@@ -51,7 +50,7 @@ std::string patterns_text(const Document& document) {
          table_text({"pattern", columns("pattern; kind; =help"), std::move(rows)});
 }
 
-int run_tree(const TreeArguments& arguments) {
+int run_tree(const TreeArguments& arguments, int (*put_dot)(const Picture&)) {
   if (arguments.list) {
     show(patterns_document(), arguments.json || arguments.format == "json", patterns_text);
     return 0;
@@ -65,8 +64,7 @@ int run_tree(const TreeArguments& arguments) {
   if (arguments.json || arguments.format == "json") {
     put(document_text(picture_document(picture), -1));
   } else if (arguments.format == "dot") {
-    const Document document = picture.is_tree ? picture_document(picture) : rounds_document(picture);
-    const int drawn = draw_document("dot", "-", document);
+    const int drawn = put_dot(picture);
     return drawn != 0 ? drawn : code;
   } else {
     // A line of the picture that was broken would be no picture.
@@ -80,7 +78,7 @@ int run_tree(const TreeArguments& arguments) {
 
 }  // namespace
 
-void add_tree(CLI::App& app, Action& chosen) {
+void add_tree(CLI::App& app, Action& chosen, int (*put_dot)(const Picture&)) {
   CLI::App* verb = app.add_subcommand("tree", "Show the pattern for a machine: its price and its picture");
   auto arguments = std::make_shared<TreeArguments>();
   add_picture_options(*verb, arguments->picture);
@@ -92,7 +90,7 @@ void add_tree(CLI::App& app, Action& chosen) {
   verb->footer(
       "Example, two sockets of four cores:\n  smelt tree --machine 'synthetic:pack:2 core:4 pu:1' --op broadcast "
       "--pattern adaptive\n  smelt tree --format dot | dot -Tsvg > tree.svg");
-  verb->callback([arguments, &chosen] { chosen = [arguments] { return run_tree(*arguments); }; });
+  verb->callback([=, &chosen] { chosen = [=] { return run_tree(*arguments, put_dot); }; });
 }
 
 }  // namespace smelt

@@ -16,11 +16,14 @@ class App;
 
 namespace smelt {
 
+struct Picture;
+
 using Action = std::function<int()>;
 
 void add_info(CLI::App& app, Action& chosen);
-void add_tree(CLI::App& app, Action& chosen);
-void add_draw(CLI::App& app, Action& chosen);
+// `put_dot` prints a picture as DOT and returns the exit code. smelt-pictures has it, and gets what asks for DOT
+// (houses.cc).
+void add_tree(CLI::App& app, Action& chosen, int (*put_dot)(const Picture&) = nullptr);
 void add_calibrate(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.
@@ -29,7 +32,6 @@ void add_try(CLI::App& app, Action& chosen, const std::vector<std::string>& tail
 void add_env(CLI::App& app, Action& chosen);
 void add_config(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
-void add_report(CLI::App& app, Action& chosen);
 
 // Exit codes besides 0 and those of `smelt run`.
 inline constexpr int kExitOutput = 1;       // stdout could not be written

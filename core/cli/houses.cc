@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -25,6 +24,7 @@ struct House {
   const char* option;  // of the build, which makes the program
 };
 
+constexpr House kPictures = {"smelt-pictures", "pictures", "-Dcli=enabled"};
 constexpr House kLab = {"smelt-lab", "bench/lab", "-Dlab=true"};
 constexpr House kRails = {"smelt-network", "rails", "-Drails=enabled"};
 
@@ -32,10 +32,13 @@ struct HouseRow {
   const House& house;
   const char* verb;
   const char* option;  // the verb is smelt's own unless this option is given; nullptr: the verb is the house's
-  const char* about;
+  const char* about;   // nullptr: the help of smelt's own verb has it
 };
 
 constexpr HouseRow kHouseRows[] = {
+    {kPictures, "draw", nullptr, "Draw the costs of a machine, a tree, a schedule or its timeline"},
+    {kPictures, "report", nullptr, "Write all that is known of a machine as one HTML file"},
+    {kPictures, "tree", "--format=dot", nullptr},
     {kLab, "compare", nullptr, "All patterns side by side: on a machine, or on a folder of machines"},
     {kLab, "calibrate", "--simulate",
      "calibrate a machine that is not there: --simulate=MACHINE; --help --simulate=MACHINE has its options"},
@@ -57,9 +60,13 @@ std::string need_program(const House& house, const std::string& what) {
   return path;
 }
 
-// "--simulate" and "--simulate=..." alike.
-bool names_option(const std::string& word, const std::string& option) {
-  return word == option || word.starts_with(option + "=");
+// "--simulate" and "--simulate=..." alike, and "--format dot" as "--format=dot".
+bool name_option(const std::vector<std::string>& words, const std::string& option) {
+  for (size_t i = 0; i < words.size(); ++i)
+    if (words[i] == option || words[i].starts_with(option + "=") ||
+        (i + 1 < words.size() && words[i] + "=" + words[i + 1] == option))
+      return true;
+  return false;
 }
 
 std::string read_to_end(int fd) {
@@ -77,10 +84,7 @@ const HouseRow* house_row_of(const std::vector<std::string>& words) {
   if (!words.empty() && (words[0] == "help" || words[0] == "--complete")) verb = 1;
   if (words.size() <= verb) return nullptr;
   for (const HouseRow& row : kHouseRows) {
-    if (words[verb] != row.verb) continue;
-    if (!row.option || std::any_of(words.begin(), words.end(),
-                                   [&row](const std::string& word) { return names_option(word, row.option); }))
-      return &row;
+    if (words[verb] == row.verb && (!row.option || name_option(words, row.option))) return &row;
   }
   return nullptr;
 }
@@ -100,7 +104,7 @@ void leave_to_house(const std::vector<std::string>& words) {
 
 void name_houses(CLI::App& app) {
   for (const HouseRow& row : kHouseRows) {
-    if (program_of(row.house).empty()) continue;
+    if (!row.about || program_of(row.house).empty()) continue;
     if (row.option)
       app.get_subcommand(row.verb)->add_flag(row.option, row.about);
     else

@@ -18,13 +18,11 @@ void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
   add_profile(app, chosen);
   add_info(app, chosen);
   add_tree(app, chosen);
-  add_draw(app, chosen);
-  add_report(app, chosen);
+  name_houses(app);
   add_try(app, chosen, tail);
   add_run(app, chosen, tail);
   add_env(app, chosen);
   add_config(app, chosen);
-  name_houses(app);
 }
 
 }  // namespace

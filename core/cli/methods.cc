@@ -65,37 +65,6 @@ std::string methods_text(const Document& sets) {
   return out;
 }
 
-Document curve_plots(const std::vector<CurveSet>& sets) {
-  Document plots = Document::array();
-  for (const CurveSet& set : sets)
-    for (const Collective& collective : collectives_of(set)) {
-      Document plot = {{"title", fmt::format("{} among {} processes{}", collective.name, set.participants,
-                                             set.sync ? ", a barrier after each call" : "")},
-                       {"x", "bytes"},
-                       {"y", "µs"},
-                       {"curves", Document::array()},
-                       {"places", Document::array()}};
-      for (uint32_t method = 0; method < kCurveMethods; ++method) {
-        const std::string name = kCurveMethodNames[method];
-        if (!name.starts_with(std::string(collective.name) + "_")) continue;
-        Document curve = {
-            {"name", name.substr(name.find('_') + 1)}, {"x", Document::array()}, {"y", Document::array()}};
-        for (uint32_t size = 0; size < kCurveSizes; ++size)
-          if (set.ns[method][size] > 0) {
-            curve["x"].push_back(kSampledBytes[size]);
-            curve["y"].push_back(set.ns[method][size] / 1e3);
-          }
-        if (curve["x"].size() > 1) plot["curves"].push_back(std::move(curve));
-      }
-      for (const MethodStep& step : collective.steps)
-        if (step.from)
-          plot["places"].push_back(
-              {{"x", step.from}, {"words", fmt::format("{} from {}", step.method, bytes_text(step.from))}});
-      if (!plot["curves"].empty()) plots.push_back(std::move(plot));
-    }
-  return plots;
-}
-
 Document methods_document(const std::vector<CurveSet>& sets) {
   Document out = Document::array();
   for (const CurveSet& set : sets) {

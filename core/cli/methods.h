@@ -12,7 +12,5 @@ namespace smelt {
 std::string bytes_text(uint64_t bytes);  // "16 KiB", three digits
 Document methods_document(const std::vector<CurveSet>& sets);
 std::string methods_text(const Document& sets);  // one line per set
-// One plot per collective, with the sizes at which methods change; a member of each is a document for draw_document.
-Document curve_plots(const std::vector<CurveSet>& sets);
 
 }  // namespace smelt

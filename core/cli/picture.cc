@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "schedule/predict.h"
 
@@ -25,6 +27,17 @@ std::string cpu_ranges(const std::vector<uint32_t>& cpus) {
     i = end;
   }
   return text;
+}
+
+std::vector<uint16_t> shown_order(const Picture& p) {
+  std::vector<uint16_t> order(p.cpu.size());
+  std::iota(order.begin(), order.end(), uint16_t{0});
+  const auto place = [&p](uint16_t i) {
+    return std::tuple(p.costs.node ? p.costs.node[i] : 0, p.costs.llc ? p.costs.llc[i] : 0,
+                      p.core.empty() ? 0 : p.core[i], p.cpu[i]);
+  };
+  std::sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return place(a) < place(b); });
+  return order;
 }
 
 std::vector<uint16_t> children(const Tree& tree, uint16_t parent) {

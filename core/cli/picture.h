@@ -1,5 +1,5 @@
-// One planned collective, ready to be shown: the plan, its participants and its price. Terminals get text;
-// smelt-pictures (pictures.h) draws the documents.
+// One planned collective, ready to be shown: the plan, its participants and its price, as text and as a document.
+// pictures/ draws more of it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -39,33 +39,19 @@ struct Picture {
   std::shared_ptr<Arena> storage;  // costs, schedule, tree and exchange point into it
 };
 
-struct TextStyle {
-  bool utf8 = true;     // else ASCII
-  bool colour = false;  // ANSI escapes, for terminals
-};
-
-enum class CostKind : uint8_t { kSend, kReceive, kHop };
-
 // For people: a header and the tree with one participant per line, or the messages round by round.
 std::string text_picture(const Picture& picture, bool utf8);
-// The costs of all pairs: numbers, or shades where there are many.
-std::string text_heat_map(const Picture& picture, const std::vector<CostKind>& kinds, const TextStyle& style);
 // The lines above a text picture: machine, CPUs, pattern, price.
 std::string text_header(const Picture& picture);
 
-// For programs, smelt-pictures among them (smelt.1 describes them, under smelt tree and smelt draw): the tree or the
-// exchange, step by step; the costs, rows are senders; the waits between participants, by round; what each participant
-// does when.
+// For programs (smelt.1 describes it, under smelt tree): the tree or the exchange, step by step.
 nlohmann::ordered_json picture_document(const Picture& picture);
-nlohmann::ordered_json matrix_document(const Picture& picture, const std::vector<CostKind>& kinds);
-nlohmann::ordered_json rounds_document(const Picture& picture);
-nlohmann::ordered_json timeline_document(const Picture& picture);
+// Adds the participants as a picture has them from top to bottom, and the places of each.
+void add_cpus(nlohmann::ordered_json& document, const Picture& picture);
 
 // The participants in the order in which pictures show them: by NUMA node, last-level cache and core, so that near CPUs
 // of the machine are near in the picture.
 std::vector<uint16_t> shown_order(const Picture& picture);
-// The cost of a message, of one kind.
-float cost_of(const Costs& costs, CostKind kind, uint16_t from, uint16_t to);
 
 // "0-3,8,10-11" from ascending numbers.
 std::string cpu_ranges(const std::vector<uint32_t>& cpus);

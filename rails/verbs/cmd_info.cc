@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/pictures.h"
+#include "pictures/python.h"
 #include "rails/network/profile.h"
 #include "rails/verbs/rails.h"
 #include "rails/verbs/verbs.h"

@@ -11,16 +11,16 @@ case $(clang-format --version) in
 esac
 list=$(mktemp) || exit 1
 trap 'rm -f "$list" "$list.c"' EXIT
-find core gomp_shim kmp_shim rails ompi_coll_smelt ompi_pml_smelt bench epcc tests \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' \) > "$list"
+find core gomp_shim kmp_shim pictures rails ompi_coll_smelt ompi_pml_smelt bench epcc tests \( -name '*.cc' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.def' \) > "$list"
 files=$(wc -l < "$list")
 [ "$files" -gt 300 ] || { echo "FAIL: only $files files found: is $1 the source?"; exit 1; }
 failed=0
 # grep, not awk: mawk counts bytes, and a line with a µ is as long as it looks.
 long=$(xargs env LC_ALL=C.UTF-8 grep -nHE '^.{121,}' < "$list" | cut -d: -f1,2)
 [ -z "$long" ] || { echo "FAIL: longer than 120 characters:"; echo "$long"; failed=1; }
-long=$(find . -maxdepth 1 -name '*.md' | xargs env LC_ALL=C.UTF-8 grep -nHE '^[^|].{140,}' docs/*.md core/library/*.md rails/*.md | cut -d: -f1,2)
+long=$(find . -maxdepth 1 -name '*.md' | xargs env LC_ALL=C.UTF-8 grep -nHE '^[^|].{140,}' docs/*.md core/library/*.md pictures/*.md rails/*.md | cut -d: -f1,2)
 [ -z "$long" ] || { echo "FAIL: longer than 140 characters:"; echo "$long"; failed=1; }
-left=$({ cat "$list"; find . -maxdepth 1 -name '*.md'; find docs rails results core/library -name '*.md' -o -name '*.txt'; } | xargs grep -nHE '^(<{7}|>{7}) ' | cut -d: -f1,2)
+left=$({ cat "$list"; find . -maxdepth 1 -name '*.md'; find docs pictures rails results core/library -name '*.md' -o -name '*.txt'; } | xargs grep -nHE '^(<{7}|>{7}) ' | cut -d: -f1,2)
 [ -z "$left" ] || { echo "FAIL: left of a merge:"; echo "$left"; failed=1; }
 grep -v '\.def$' "$list" > "$list.c"
 wrong=$(xargs clang-format --dry-run < "$list.c" 2>&1 | sed -n 's/: warning: .*//p')

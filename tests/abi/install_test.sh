@@ -25,6 +25,9 @@ for completion in bash-completion/completions/smelt zsh/site-functions/_smelt fi
   [ -n "$(find "$place" -path "*/share/$completion")" ] || { echo "FAIL: no $completion"; exit 1; }
 done
 [ -n "$(find "$place" -path '*/man1/smelt.1')" ] || { echo "FAIL: no manual page smelt(1)"; exit 1; }
+"$smelt" draw --help | grep -q 'timeline' || { echo "FAIL: smelt does not find smelt-pictures"; exit 1; }
+"$smelt" draw schedule --machine zoo:apple-m1-pro-1x6 | grep -q '^     CPU  round 1' || { echo "FAIL: nothing is drawn"; exit 1; }
+[ -n "$(find "$place" -path '*/man1/smelt-pictures.1')" ] || { echo "FAIL: no manual page smelt-pictures(1)"; exit 1; }
 # smelt finds the program of rails, where that house was built.
 if [ -n "$(find "$place" -name libsmelt_rail_ofi.so)" ]; then
   "$smelt" network --help | grep -q 'listen' || { echo "FAIL: smelt does not find smelt-network"; exit 1; }

@@ -9,7 +9,7 @@ root=$1
 broken() (
   cd "$1" || exit 1
   count=0
-  for page in *.md docs/*.md rails/*.md core/*/*.md core/*/*/*.md; do
+  for page in *.md docs/*.md pictures/*.md rails/*.md core/*/*.md core/*/*/*.md; do
     [ -e "$page" ] || continue
     for link in $(grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^[a-z]*:' | sort -u); do
       count=$((count + 1))

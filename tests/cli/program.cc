@@ -26,6 +26,37 @@ void expect_refused(const Outcome& outcome, const std::string& says) {
   EXPECT_NE(outcome.err.find(says), std::string::npos) << "should say: " << says << "\n" << outcome.err;
 }
 
+Outcome alone(std::vector<std::string> arguments) {
+  const std::filesystem::path there = scratch() + "/alone/core";
+  std::filesystem::create_directories(there);
+  std::filesystem::copy_file(std::filesystem::path(from_environment("SMELT")).parent_path() / "smelt-main",
+                             there / "smelt-main", std::filesystem::copy_options::skip_existing);
+  Call call{std::move(arguments), {}};
+  call.program = there / "smelt-main";
+  return run(call);
+}
+
+std::string expect_manual(const std::string& path, const std::vector<std::vector<std::string>>& verbs) {
+  std::string page = read_file(path);
+  EXPECT_FALSE(page.empty()) << path;
+  for (size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);
+  for (std::vector<std::string> words : verbs) {
+    EXPECT_NE(page.find(".SS smelt " + words[0]), std::string::npos) << words[0];
+    words.push_back("--help");
+    const std::string help = smelt(words).out;
+    EXPECT_NE(help.find("Usage: "), std::string::npos) << help;
+    for (size_t at = help.find("  --"); at != std::string::npos; at = help.find("  --", at + 1)) {
+      const std::string option = help.substr(at + 2, help.find_first_of(" \n,", at + 2) - at - 2);
+      EXPECT_NE(page.find(option), std::string::npos) << words[0] << " " << option;
+    }
+  }
+  if (std::system("command -v man >/dev/null 2>&1") == 0) {
+    const std::string warnings = "man --warnings -l " + path + " 2>&1 >/dev/null | grep -q .";
+    EXPECT_NE(std::system(warnings.c_str()), 0) << "groff warns of " << path;
+  }
+  return page;
+}
+
 std::string scratch() {
   struct Folder {
     fs::path path;

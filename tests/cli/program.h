@@ -35,6 +35,11 @@ struct Call {
 Outcome run(const Call& call);
 // Bad input: exit code 2, and one line, on stderr, which says that.
 void expect_refused(const Outcome& outcome, const std::string& says);
+// smelt-main somewhere else, without the programs of the houses.
+Outcome alone(std::vector<std::string> arguments);
+// The manual page has a section for each verb and every option of its help, and groff does not warn of it. Returns the
+// page as it reads.
+std::string expect_manual(const std::string& path, const std::vector<std::vector<std::string>>& verbs);
 inline Outcome smelt(std::vector<std::string> arguments) { return run({std::move(arguments), {}}); }
 
 // A folder for this test alone, removed at the end of the process; its cache/ is XDG_CACHE_HOME.

@@ -19,7 +19,7 @@ PATH=$HOME/environment/bin:$PATH
 quietly smelt --version
 sed -n 1,2p output
 # Nothing but the C library is taken from the system.
-for file in environment/bin/smelt environment/lib/smelt/smelt-main environment/lib/smelt/*.so; do
+for file in environment/bin/smelt environment/lib/smelt/smelt-* environment/lib/smelt/*.so; do
   ldd "$file" >output
   ! grep 'not found' output || fail "$file"
   ! grep '=> ' output | grep -vE "=> $HOME/environment/|/lib(c|m|pthread|dl|rt)\.so\." || fail "$file takes more from the system"

@@ -1,4 +1,4 @@
-// A figure as a picture: smelt-pictures draws it from a document, which is all that it is made of.
+// A figure as a picture: pictures/draw.py draws it from a document, which is all that it is made of.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -49,7 +49,7 @@ void draw(const Figure& figure, const std::string& build, const std::string& pat
   std::string quoted = "'";
   for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   const std::string command =
-      fmt::format("python3 '{0}/pictures/smelt-pictures' '{0}/bench/lab/figure.py' {1}'", build, quoted);
+      fmt::format("python3 '{0}/pictures/draw.py' '{0}/bench/lab/figure.py' {1}'", build, quoted);
   std::signal(SIGPIPE, SIG_IGN);  // it may end before it has read everything
   std::FILE* const pipe = ::popen(command.c_str(), "we");
   if (!pipe) throw UserError("no process can be started; is there memory?");

@@ -53,7 +53,7 @@ struct Figure {
 
 std::string text_of(const Figure& figure);
 std::string document_of(const Figure& figure);  // JSON
-// By smelt-pictures and our figure.py, which lie in the build tree. Throws UserError.
+// By pictures/draw.py and our figure.py, which lie in the build tree. Throws UserError.
 void draw(const Figure& figure, const std::string& build, const std::string& path);
 
 }  // namespace smelt::paper

@@ -1,4 +1,4 @@
-"""The drawing of a paper's figure, for smelt-pictures: bars, lines or a heat map for each panel, one under the other."""
+"""The drawing of a paper's figure, for pictures/draw.py: bars, lines or a heat map for each panel, one under the other."""
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np

@@ -540,25 +540,7 @@ TEST(Live, NeedsAProfileOfThisMachine) {
 
 // As smelt(1) and every other verb: each option of the help is in the manual page.
 TEST(Manual, KnowsEveryOption) {
-  std::string page = read_file(from_environment("SMELT_TEST_MANUAL"));
-  ASSERT_FALSE(page.empty());
-  for (size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);
-  size_t options = 0;
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"compare", "--help"}, {"calibrate", "--help", "--simulate=this"}}) {
-    const std::string help = smelt(words).out;
-    for (size_t at = help.find("  --"); at != std::string::npos; at = help.find("  --", at + 1)) {
-      const std::string option = help.substr(at + 2, help.find_first_of(" \n,", at + 2) - at - 2);
-      EXPECT_NE(page.find(option), std::string::npos) << words[0] << " " << option;
-      ++options;
-    }
-  }
-  EXPECT_GT(options, 20u);
-  const std::string manual = from_environment("SMELT_TEST_MANUAL");
-  if (std::system("command -v man >/dev/null 2>&1") == 0) {
-    const std::string warnings = "man --warnings -l " + manual + " 2>&1 >/dev/null | grep -q .";
-    EXPECT_NE(std::system(warnings.c_str()), 0) << "groff warns of the manual page";
-  }
+  expect_manual(from_environment("SMELT_TEST_MANUAL"), {{"compare"}, {"calibrate", "--simulate=this"}});
 }
 
 // smelt finds the laboratory beside itself, and says where it comes from if it does not.
@@ -570,26 +552,11 @@ TEST(House, IsFoundBesideSmeltOrTold) {
   EXPECT_NE(smelt({"--complete", "comp"}).out.find("compare\t"), std::string::npos);
   EXPECT_NE(smelt({"compar"}).err.find("did you mean 'compare'?"), std::string::npos);
 
-  const std::filesystem::path alone = scratch() + "/alone/bin";
-  std::filesystem::create_directories(alone);
-  const std::filesystem::path program = from_environment("SMELT");
-  for (const char* name : {"smelt", "smelt-main"})
-    std::filesystem::copy_file(program.parent_path() / name, alone / name,
-                               std::filesystem::copy_options::overwrite_existing);
-  const auto by_itself = [&](std::vector<std::string> arguments) {
-    Call call{std::move(arguments), {}};
-    call.program = alone / "smelt-main";
-    return run(call);
-  };
-  EXPECT_EQ(by_itself({"--help"}).out.find("  compare "), std::string::npos);
+  EXPECT_EQ(alone({"--help"}).out.find("  compare "), std::string::npos);
   for (const auto& words :
-       std::vector<std::vector<std::string>>{{"compare"}, {"calibrate", "--simulate", kMachine}, {"help", "compare"}}) {
-    const Outcome outcome = by_itself(words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_NE(outcome.err.find("build Smelt with -Dlab=true"), std::string::npos) << outcome.err;
-  }
-  EXPECT_EQ(by_itself({"tree", "--machine", kMachine}).code, 0) << "all else works";
+       std::vector<std::vector<std::string>>{{"compare"}, {"calibrate", "--simulate", kMachine}, {"help", "compare"}})
+    expect_refused(alone(words), "build Smelt with -Dlab=true");
+  EXPECT_EQ(alone({"tree", "--machine", kMachine}).code, 0) << "all else works";
 }
 
 }  // namespace

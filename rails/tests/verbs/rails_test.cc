@@ -316,53 +316,29 @@ TEST(Rails, BadInputIsOneLine) {
 }
 
 TEST(Rails, TheManualKnowsEveryOption) {
-  std::string page = read_file(from_environment("SMELT_TEST_RAILS_MANUAL"));
-  ASSERT_FALSE(page.empty());
-  for (size_t at; (at = page.find("\\-")) != std::string::npos;) page.erase(at, 1);  // as it reads
-  for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{{"network", "listen"},
-                                                                                    {"network", "sample"},
-                                                                                    {"network", "check"},
-                                                                                    {"network", "diff"},
-                                                                                    {"tune"},
-                                                                                    {"info", "--rails"},
-                                                                                    {"calibrate", "--network"}}) {
-    std::vector<std::string> words = verb;
-    words.push_back("--help");
-    const std::string help = smelt(words).out;
-    EXPECT_NE(help.find("Usage: "), std::string::npos) << help;
-    EXPECT_NE(page.find(".SS smelt " + verb[0]), std::string::npos) << verb[0];
-    for (size_t at = help.find("  --"); at != std::string::npos; at = help.find("  --", at + 1)) {
-      const std::string option = help.substr(at + 2, help.find_first_of(" \n,", at + 2) - at - 2);
-      EXPECT_NE(page.find(option), std::string::npos) << verb.back() << " " << option;
-    }
-  }
+  expect_manual(from_environment("SMELT_TEST_RAILS_MANUAL"), {{"network", "listen"},
+                                                              {"network", "sample"},
+                                                              {"network", "check"},
+                                                              {"network", "diff"},
+                                                              {"tune"},
+                                                              {"info", "--rails"},
+                                                              {"calibrate", "--network"}});
 }
 
-// Without the house's program: smelt-main somewhere else, alone.
 TEST(Rails, WhereTheyWereLeftOutOneLineSaysSo) {
-  const std::filesystem::path there = std::filesystem::path(scratch()) / "alone/core";
-  std::filesystem::create_directories(there);
-  std::filesystem::copy_file(std::filesystem::path(from_environment("SMELT")).parent_path() / "smelt-main",
-                             there / "smelt-main");
-  const auto alone = [&](std::vector<std::string> words) {
-    Call call{std::move(words), {}};
-    call.program = there / "smelt-main";
-    return run(call);
-  };
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"network", "listen"},
-                                             {"tune", "openmpi"},
-                                             {"info", "--rails"},
-                                             {"calibrate", "--network", "--peer", "x"}}) {
-    const Outcome outcome = alone(words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_NE(outcome.err.find("build Smelt with -Drails=enabled"), std::string::npos) << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  }
+  const std::string says = "build Smelt with -Drails=enabled";
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"network", "listen"}, {"tune", "openmpi"}, {"info", "--rails"}, {"calibrate", "--network", "--peer", "x"}})
+    expect_refused(alone(words), says);
   EXPECT_EQ(alone({"--help"}).out.find("network"), std::string::npos);
   EXPECT_NE(smelt({"--help"}).out.find("network"), std::string::npos);
-  const Outcome report = alone({"report", "--machine", "zoo:apple-m1-pro-1x6", "--json", "--network", two_rails()});
-  EXPECT_NE(report.err.find("-Drails=enabled"), std::string::npos) << report.err;
+  // The report asks for them, too.
+  const std::filesystem::path pictures = scratch() + "/alone/pictures";
+  std::filesystem::create_directories(pictures);
+  std::filesystem::copy_file(
+      std::filesystem::path(from_environment("SMELT")).parent_path() / "../pictures/smelt-pictures",
+      pictures / "smelt-pictures");
+  expect_refused(alone({"report", "--machine", "zoo:apple-m1-pro-1x6", "--json", "--network", two_rails()}), says);
 }
 
 }  // namespace

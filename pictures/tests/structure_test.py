@@ -196,7 +196,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(subprocess.run([smelt, "report"], capture_output=True).returncode == 2, "report without a place")
 
     # Nothing on the page claims that nothing can take less than what a race has taken; its figures are the race's.
-    pictures = pathlib.Path(smelt).resolve().parent.parent / "pictures/smelt-pictures"
+    pictures = pathlib.Path(smelt).resolve().parent.parent / "pictures/draw.py"
 
     def drawn(document, name, **environment):
         path = pathlib.Path(folder) / name

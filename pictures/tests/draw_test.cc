@@ -149,5 +149,25 @@ TEST(Draw, JsonIsWhatIsDrawn) {
   EXPECT_EQ(smelt({"draw", "tree", "--json", "-o", "x.svg"}).code, 2);
 }
 
+// As smelt(1) and every other verb: each option of the help is in the manual page.
+TEST(Manual, KnowsEveryOption) { expect_manual(from_environment("SMELT_TEST_MANUAL"), {{"draw"}, {"report"}}); }
+
+// smelt finds the program beside itself, and says where it comes from if it does not.
+TEST(House, IsFoundBesideSmeltOrTold) {
+  EXPECT_NE(smelt({"--help"}).out.find("  draw "), std::string::npos);
+  EXPECT_NE(smelt({"help", "report"}).out.find("--measure"), std::string::npos);
+  EXPECT_EQ(smelt({"--complete", "draw", "ma"}).out, "matrix\t\n");
+  EXPECT_NE(smelt({"repot"}).err.find("did you mean 'report'?"), std::string::npos);
+
+  EXPECT_EQ(alone({"--help"}).out.find("  draw "), std::string::npos);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"draw", "matrix"},
+                                                                 {"report", "--json"},
+                                                                 {"help", "draw"},
+                                                                 {"tree", "--format", "dot"},
+                                                                 {"tree", "--format=dot"}})
+    expect_refused(alone(words), "build Smelt with -Dcli=enabled");
+  EXPECT_EQ(alone({"tree", "--machine", kMachine, "--format", "text"}).code, 0) << "all else works";
+}
+
 }  // namespace
 }  // namespace smelt::test

@@ -7,9 +7,10 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_request.h"
-#include "cli/pictures.h"
-#include "cli/report_document.h"
 #include "cli/zoo_list.h"
+#include "pictures/python.h"
+#include "pictures/report_document.h"
+#include "pictures/verbs.h"
 #include "profile/text/error.h"
 
 namespace smelt {

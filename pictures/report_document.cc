@@ -1,4 +1,4 @@
-#include "cli/report_document.h"
+#include "pictures/report_document.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -9,13 +9,14 @@
 #include "base/options.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
-#include "cli/comparison.h"
 #include "cli/doctor.h"
 #include "cli/houses.h"
 #include "cli/methods.h"
 #include "cli/picture_request.h"
 #include "cli/thresholds.h"
 #include "generate/registry.h"
+#include "pictures/comparison.h"
+#include "pictures/documents.h"
 #include "smelt_config.h"
 
 namespace smelt {
@@ -56,6 +57,41 @@ Document shape_document(const MachineFile& machine) {
           {"caches", numbers(machine.overlap.llc)},
           {"nodes", numbers(machine.overlap.node)},
           {"packages", machine.package}};
+}
+
+// One plot per collective: the curves of its methods, and the sizes at which one hands over to the next.
+Document curve_plots(const std::vector<CurveSet>& sets) {
+  Document plots = Document::array();
+  const Document methods = methods_document(sets);
+  for (size_t s = 0; s < sets.size(); ++s)
+    for (const auto& [collective, steps] : methods[s].items()) {
+      if (!steps.is_array()) continue;
+      const CurveSet& set = sets[s];
+      Document plot = {{"title", fmt::format("{} among {} processes{}", collective, set.participants,
+                                             set.sync ? ", a barrier after each call" : "")},
+                       {"x", "bytes"},
+                       {"y", "µs"},
+                       {"curves", Document::array()},
+                       {"places", Document::array()}};
+      for (uint32_t method = 0; method < kCurveMethods; ++method) {
+        const std::string name = kCurveMethodNames[method];
+        if (!name.starts_with(collective + "_")) continue;
+        Document curve = {
+            {"name", name.substr(name.find('_') + 1)}, {"x", Document::array()}, {"y", Document::array()}};
+        for (uint32_t size = 0; size < kCurveSizes; ++size)
+          if (set.ns[method][size] > 0) {
+            curve["x"].push_back(kSampledBytes[size]);
+            curve["y"].push_back(set.ns[method][size] / 1e3);
+          }
+        if (curve["x"].size() > 1) plot["curves"].push_back(std::move(curve));
+      }
+      for (const Document& step : steps)
+        if (const auto from = step["from_bytes"].get<uint64_t>())
+          plot["places"].push_back(
+              {{"x", from}, {"words", fmt::format("{} from {}", shown(step, "method"), bytes_text(from))}});
+      if (!plot["curves"].empty()) plots.push_back(std::move(plot));
+    }
+  return plots;
 }
 
 Document patterns_document(const ReportSubject& subject, Operation op) {

@@ -5,10 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
-#include <numeric>
-#include <tuple>
 
-#include "cli/picture.h"
+#include "pictures/documents.h"
 
 namespace smelt {
 namespace {
@@ -263,26 +261,6 @@ class MatrixPen {
 };
 
 }  // namespace
-
-float cost_of(const Costs& costs, CostKind kind, uint16_t from, uint16_t to) {
-  switch (kind) {
-    case CostKind::kSend: return costs.t_send(from, to);
-    case CostKind::kReceive: return costs.t_receive(from, to);
-    case CostKind::kHop: break;
-  }
-  return costs.hop[costs.at(from, to)];
-}
-
-std::vector<uint16_t> shown_order(const Picture& p) {
-  std::vector<uint16_t> order(p.cpu.size());
-  std::iota(order.begin(), order.end(), uint16_t{0});
-  const auto place = [&p](uint16_t i) {
-    return std::tuple(p.costs.node ? p.costs.node[i] : 0, p.costs.llc ? p.costs.llc[i] : 0,
-                      p.core.empty() ? 0 : p.core[i], p.cpu[i]);
-  };
-  std::sort(order.begin(), order.end(), [&](uint16_t a, uint16_t b) { return place(a) < place(b); });
-  return order;
-}
 
 std::string text_heat_map(const Picture& p, const std::vector<CostKind>& kinds, const TextStyle& style) {
   std::string out = text_header(p);

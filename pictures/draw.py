@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what the smelt program knows: it reads a document that --json prints, and writes one file.
 
-  smelt-pictures WHAT OUTPUT [--ascii] [--colour] < DOCUMENT
+  draw.py WHAT OUTPUT [--ascii] [--colour] < DOCUMENT
 
 WHAT is the kind of the document: matrix, tree, schedule or timeline (smelt draw WHAT --json), dot, plots (smelt info
 --rails --json), report (smelt report --json), or a file of Python that has drawings(document). OUTPUT ends in .svg, .dot,
@@ -38,7 +38,7 @@ def need(libraries, programs):
 def main():
     words = [word for word in sys.argv[1:] if word not in ("--ascii", "--colour")]
     if len(words) != 2:
-        fail(f"smelt-pictures: {__doc__.strip().splitlines()[2].strip()}")
+        fail(f"draw.py: {__doc__.strip().splitlines()[2].strip()}")
     what, output = words
     form = "txt" if output == "-" else output.rpartition(".")[2]
     if form in ("svg", "html"):

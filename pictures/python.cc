@@ -1,4 +1,4 @@
-#include "cli/pictures.h"
+#include "pictures/python.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kProgram = "smelt-pictures";
+constexpr const char* kProgram = "draw.py";
 constexpr int kNoPython = 127;
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/comparison.h"
+#include "pictures/comparison.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@ from browser import Browser, find_chromium
 
 smelt, root = sys.argv[1], pathlib.Path(sys.argv[2])
 pictures = pathlib.Path(sys.argv[4]) if sys.argv[3:4] == ["--pictures"] else None
-look = (root / "tests/report/look.js").read_text()
+look = (root / "pictures/tests/look.js").read_text()
 program = find_chromium()
 if not program or subprocess.run(["/usr/bin/python3", "-c", "import jinja2, matplotlib"], capture_output=True).returncode:
     print("skipped: not here (Debian: chromium python3-matplotlib python3-jinja2)")

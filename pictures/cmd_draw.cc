@@ -8,9 +8,11 @@
 #include "cli/command.h"
 #include "cli/interruption.h"
 #include "cli/picture_request.h"
-#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "cli/zoo_list.h"
+#include "pictures/documents.h"
+#include "pictures/python.h"
+#include "pictures/verbs.h"
 #include "profile/text/error.h"
 
 namespace smelt {

@@ -1,6 +1,6 @@
 // Pictures for programs and terminals: the order of CPUs, rounds, a timeline that agrees with the prediction, the text
 // of the costs.
-#include "cli/picture.h"
+#include "pictures/documents.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "pictures.h"
+#include "planned.h"
 
 using namespace smelt;
 using namespace smelt::test;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 TEST(Rows, StandByNodeCacheAndCore) {
   Picture p = costs_picture(2, 2, 2);
@@ -24,21 +22,21 @@ TEST(Rows, StandByNodeCacheAndCore) {
   EXPECT_EQ(shown_order(p), (std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6, 7}));  // every CPU is a core of its own
   p.core.assign(8, 0);
   EXPECT_EQ(shown_order(p), (std::vector<uint16_t>{1, 0, 3, 2, 5, 4, 7, 6}));  // by number within a cache
-  const Json matrix = matrix_document(p, {CostKind::kHop});
-  EXPECT_EQ(matrix["cpus"], Json({6, 7, 4, 5, 2, 3, 0, 1}));
-  EXPECT_EQ(matrix["nodes"], Json({0, 0, 0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(matrix["caches"], Json({0, 0, 1, 1, 2, 2, 3, 3}));
-  EXPECT_EQ(matrix["hop"][0], Json({0, 30, 60, 60, 240, 240, 240, 240}));
+  const Document matrix = matrix_document(p, {CostKind::kHop});
+  EXPECT_EQ(matrix["cpus"], Document({6, 7, 4, 5, 2, 3, 0, 1}));
+  EXPECT_EQ(matrix["nodes"], Document({0, 0, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(matrix["caches"], Document({0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(matrix["hop"][0], Document({0, 30, 60, 60, 240, 240, 240, 240}));
 }
 
 TEST(Rounds, AreThoseOfThePattern) {
   const Picture exchange = planned(costs_picture(2, 1, 8), "dissemination", Operation::kBarrier);
-  const Json rounds = rounds_document(exchange);
+  const Document rounds = rounds_document(exchange);
   EXPECT_EQ(rounds["rounds"], exchange.exchange.rounds);
   EXPECT_EQ(rounds["messages"].size(), exchange.exchange.count);
   // In a broadcast, a message to a child goes out in the round of its parent's level.
   const Picture tree = planned(costs_picture(2, 1, 8), "binary", Operation::kBroadcast);
-  const Json down = rounds_document(tree);
+  const Document down = rounds_document(tree);
   EXPECT_EQ(down["messages"].size(), 15u);
   for (const auto& m : down["messages"]) {
     uint32_t level = 0;
@@ -55,10 +53,10 @@ TEST(Timeline, AgreesWithThePrediction) {
       if (std::string(row.name) == "pair") continue;
       SCOPED_TRACE(std::string(row.name) + " " + operation_name(op));
       const Picture p = planned(costs_picture(2, 2, 3, 0.4), row.name, op);
-      const Json line = timeline_document(p);
+      const Document line = timeline_document(p);
       EXPECT_EQ(line["end"], p.predicted);
       std::vector<double> now(p.cpu.size(), 0);
-      for (const Json& bar : line["bars"]) {  // no gaps, no overlaps
+      for (const Document& bar : line["bars"]) {  // no gaps, no overlaps
         double& at = now[bar["cpu"].get<size_t>()];
         EXPECT_DOUBLE_EQ(bar["begin"], at);
         EXPECT_GT(bar["end"], bar["begin"]);
@@ -69,7 +67,7 @@ TEST(Timeline, AgreesWithThePrediction) {
         EXPECT_EQ(line["done"][i], p.done[line["cpus"][i].get<size_t>()]);
       }
       EXPECT_EQ(line["flights"].size(), rounds_document(p)["messages"].size());
-      for (const Json& flight : line["flights"]) {
+      for (const Document& flight : line["flights"]) {
         EXPECT_LE(flight["begin"], flight["end"]);
         EXPECT_NE(flight["from"], flight["to"]);
       }

@@ -9,7 +9,7 @@
 #include "cli/houses.h"
 #include "cli/launch_environment.h"
 #include "cli/progress_line.h"
-#include "cli/report_document.h"
+#include "pictures/report_document.h"
 #include "profile/text/error.h"
 
 namespace smelt {
