@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Barriers and OpenMP programs on machines that gem5 simulates: GEM5=PROGRAM lab.py barriers|openmp --cores N [options]
+"""Barriers, groups, OpenMP programs on simulated machines: GEM5=PROGRAM lab.py barriers|group|openmp --cores N [options]
 
 barriers: what messages cost there, what each pattern takes, and what Smelt's model says of it, once knowing these
-costs, once only the hops. openmp: a program under the stock runtime, and under Smelt. Both print a table (README.md).
+costs, once only the hops. group: collectives of a group beside its peers' ways. openmp: a program under the stock
+runtime, and under Smelt. Each prints a table (README.md).
 """
 import argparse
 import datetime
@@ -29,6 +30,8 @@ PATTERNS = ("dissemination:1 dissemination:2 dissemination:3 binary binomial kno
             "adaptive-sorted optimised hybrid forest hierarchical:1 hierarchical:3 spread:3 best").split()
 DISTANCES = ["self", "same core", "same last-level cache", "same node", "same package", "other package"]
 BUSY = ("send_busy", "recv_busy", "ready_read")
+WAYS = ("smelt", "flat", "sm", "xhc")
+OPS = ("barrier", "broadcast", "reduce", "allreduce")
 
 
 class Machine:
@@ -45,14 +48,14 @@ class Machine:
         outer = node if self.far == "other package" else 0
         return {"os": core, "package": outer, "core": core, "llc": node, "node": outer}
 
-    def simulate(self, options, command):
-        """The lines that the program printed, as words; and what that took."""
+    def simulate(self, options, command, where=None):
+        """The lines that the program printed, as words; and what that took. `where`: the folder that it runs in."""
         with tempfile.TemporaryDirectory() as folder, open(f"{folder}/said", "w+") as said, \
                 open(f"{folder}/warned", "w+") as warned:
             start = time.time()
             words = [os.environ["GEM5"], "-q", "-d", folder, f"{HERE}/machine.py", "--cores", self.cores,
                      "--nodes", self.nodes, "--links", self.links, "--cross", self.cross, "--cpu", self.args.cpu]
-            run = subprocess.Popen([*map(str, words), *options, *command], stdout=said, stderr=warned,
+            run = subprocess.Popen([*map(str, words), *options, *command], stdout=said, stderr=warned, cwd=where,
                                    env={**os.environ, "GEM5_NODES": str(self.nodes), "GEM5_FUTEX_NS": str(FUTEX_NS)})
             status, usage = os.wait4(run.pid, 0)[1:]
             run.returncode = os.waitstatus_to_exitcode(status)
@@ -60,7 +63,7 @@ class Machine:
             warned.seek(0)
             text, warnings = said.read(), warned.read().splitlines()
         # The simulator's own words come in whole buffers, and half a line of them may stand before one of the program's.
-        lines = re.findall("(?:PAIR|FAN|BARRIER|CONSTRUCT|END) .*", text)
+        lines = re.findall("(?:PAIR|FAN|BARRIER|GROUP|PLAN|CONSTRUCT|END) .*", text)
         end = [line for line in lines if line.startswith("END ")]
         if run.returncode or not end or "exiting with" not in end[0]:
             sys.exit("\n".join(["lab.py: the simulator failed:", *text.splitlines()[-6:], *warnings[-6:]]))
@@ -209,6 +212,43 @@ def barriers(machine, args):
     print(f"the barriers took {took}")
 
 
+def costs_of(profile):
+    cost = lambda i, j: " ".join(f"{profile[name][i][j]:.1f}" for name in ("hop", *BUSY))
+    cpus = range(len(profile["cpus"]))
+    return "".join(f"cost {i} {j} {cost(i, j)}\n" for i in cpus for j in cpus if i != j)
+
+
+def calls(ops, sizes, repetitions):
+    return "".join(f"{op} {size} {way} {repetitions if size <= 4096 else 4}\n"
+                   for op in ops for size in ([0] if op == "barrier" else sizes) for way in WAYS)
+
+
+def group(machine, args):
+    profile = measure(machine, args.stride or -(-machine.cores * (machine.cores - 1) // 2 // 40))
+    # The simulator finds what was opened beside an open folder by this name alone.
+    program = [f"{args.build}/bench/lab/gem5/group", str(machine.cores), str(machine.nodes), ".//profile"]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(program, input=costs_of(profile), text=True, check=True, cwd=folder)
+        with open(f"{folder}/plan", "w") as file:
+            file.write(calls(args.ops, args.sizes, args.repetitions))
+        options = [word for given in args.env for word in ("--env", given)]
+        lines, took = machine.simulate([*options, "--input", file.name], program, folder)
+    times = {}
+    for word, *rest in lines:
+        if word == "GROUP":
+            op, size, way, *cycles = rest
+            times.setdefault((op, int(size)), {})[way] = [float(time) for time in cycles]
+        elif word == "PLAN":
+            print(*rest)
+    for k, what in ((0, "in a loop (loose)"), (1, "alone (strict)")):
+        print(f"{f'cycles {what}':28} " + " ".join(f"{way:>8}" for way in WAYS) + "  best peer over Smelt")
+        for (op, size), row in times.items():
+            best = min(row[way][k] for way in WAYS[1:])
+            print(f"{f'{op} {size}' if size else op:28} " + " ".join(f"{row[way][k]:8.0f}" for way in WAYS) +
+                  f" {best / row['smelt'][k]:6.2f}")
+    print(f"the collectives took {took}")
+
+
 def sys_folder(machine, folder):
     """A /sys that says what the machine is, as libgomp and Smelt read it."""
     def put(path, text):
@@ -261,7 +301,7 @@ def openmp(machine, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("barriers", "openmp"))
+    parser.add_argument("what", choices=("barriers", "group", "openmp"))
     parser.add_argument("--cores", type=int, required=True, help="a power of two")
     parser.add_argument("--topology", choices=TOPOLOGIES, default="two-sockets")
     parser.add_argument("--cpu", choices=("in-order", "out-of-order", "mixed"), default="out-of-order",
@@ -271,7 +311,9 @@ def main():
     parser.add_argument("--stride", type=int, help="barriers: of so many pairs measure one (default: 130 in all)")
     parser.add_argument("--patterns", nargs="+", default=PATTERNS, help="barriers: these alone")
     parser.add_argument("--profile", help="barriers: write the measured profile into this file")
-    parser.add_argument("--env", action="append", default=[], help="openmp: NAME=VALUE for Smelt")
+    parser.add_argument("--ops", nargs="+", choices=OPS, default=OPS, help="group: these alone")
+    parser.add_argument("--sizes", nargs="+", type=int, default=[8, 256, 4096, 65536], help="group: bytes")
+    parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for Smelt, but in barriers")
     parser.add_argument("--program", nargs="+", help="openmp: another program that prints CONSTRUCT NAME CYCLES")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
@@ -279,7 +321,7 @@ def main():
         sys.exit(f"lab.py: GEM5 says where the simulator is; {HERE}/README.md says how to build one")
     machine = Machine(args)
     print(f"Simulated: {machine}; system calls free but futex's ({FUTEX_NS} ns)")
-    {"barriers": barriers, "openmp": openmp}[args.what](machine, args)
+    {"barriers": barriers, "group": group, "openmp": openmp}[args.what](machine, args)
 
 
 if __name__ == "__main__":

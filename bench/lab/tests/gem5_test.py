@@ -29,6 +29,8 @@ for word, *rest in filter(None, map(str.split, open(options["--input"]))):
     elif word in ("schedule", "counter"):
         times += 100
         print("info: half a lineBARRIER", rest[0] if word == "schedule" else word, times, times + 1)
+    elif word in ("broadcast", "reduce"):
+        print("GROUP", word, rest[0], rest[1], *((200, 300) if rest[1] == "smelt" else (400, 150)))
 print("END 1000000 cycles MESI_Two_Level: exiting with last active thread context")
 """
 
@@ -75,6 +77,9 @@ def without_a_simulator():
                 made = json.load(file)
             assert made["hop"][0][3] == 80 and made["hop"][0][15] == 400 and made["poller"] == 10, made["poller"]
             assert made["crossing"] == [20 if name == far else 0 for name in lab.DISTANCES]
+        text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
+        for line in ("broadcast 8 200 400 400 400 2.00", "reduce 8 300 150 150 150 0.50"):  # in a loop, alone
+            assert line in [" ".join(row.split()) for row in text.splitlines()], text
         subprocess.run(["sed", "-i", "s/END/ENDED/", stand_in], check=True)
         failed = subprocess.run([sys.executable, f"{LAB}/lab.py", "barriers", "--cores", "4"], capture_output=True,
                                 text=True, env={**os.environ, "GEM5": stand_in})
@@ -91,6 +96,18 @@ def without_a_simulator():
         assert [line.split()[1] for line in done.splitlines()] == ["counter", "both", "tree"], done
         wrong = subprocess.run(program, capture_output=True, text=True, input="barrier\n")
         assert wrong.returncode == 2 and "unknown" in wrong.stdout, wrong
+        # It checks every result itself.
+        with tempfile.TemporaryDirectory() as folder:
+            program = [f"{BUILD}/bench/lab/gem5/group", "4", "2", f"{folder}/profile"]
+            plan = lab.calls(lab.OPS, [8, 2048, 65536], 4)
+            costs = lab.costs_of({**made, "cpus": made["cpus"][:4]})
+            done = subprocess.run(program, capture_output=True, text=True, input=costs + plan)
+            rows = [line.split()[1:4] for line in done.stdout.splitlines() if line.startswith("GROUP")]
+            assert done.returncode == 0, done
+            assert rows == [line.split()[:3] for line in plan.splitlines()], rows
+            assert "costs from SMELT_PROFILE" in done.stdout, done
+            wrong = subprocess.run(program, capture_output=True, text=True, input="broadcast 7 smelt 4\n")
+            assert wrong.returncode == 2 and "unknown" in wrong.stdout, wrong
 
 
 def simulated():
