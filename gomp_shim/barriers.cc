@@ -36,63 +36,33 @@ using namespace smelt::gomp;
 
 extern "C" {
 
-void GOMP_barrier(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) [[unlikely]]
-    return STOCK(GOMP_barrier)();
-  pass(position);
-}
+// A barrier. `result`: of the forms that can be cancelled.
+#define BARRIER(type, name, parameters, arguments, result)           \
+  type name parameters {                                             \
+    Position& position = smelt_gomp_position;                        \
+    if (!served(position, __builtin_return_address(0))) [[unlikely]] \
+      return STOCK(name) arguments;                                  \
+    pass(position);                                                  \
+    return result;                                                   \
+  }
+BARRIER(void, GOMP_barrier, (void), (), )
+BARRIER(void, GOMP_barrier_ext, (int kind), (kind), )
+BARRIER(bool, GOMP_barrier_cancel, (void), (), false)
+BARRIER(bool, GOMP_barrier_cancel_ext, (int kind), (kind), false)
 
-void GOMP_barrier_ext(int kind) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) [[unlikely]]
-    return STOCK(GOMP_barrier_ext)(kind);
-  pass(position);
-}
-
-bool GOMP_barrier_cancel(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel)();
-  pass(position);
-  return false;
-}
-
-bool GOMP_barrier_cancel_ext(int kind) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_barrier_cancel_ext)(kind);
-  pass(position);
-  return false;
-}
-
-void GOMP_loop_end(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end)();
-  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
-  pass(position);
-}
-
-bool GOMP_loop_end_cancel(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_loop_end_cancel)();
-  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_loop_end_nowait)();
-  pass(position);
-  return false;
-}
-
-void GOMP_sections_end(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end)();
-  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_sections_end_nowait)();
-  pass(position);
-}
-
-bool GOMP_sections_end_cancel(void) {
-  Position& position = smelt_gomp_position;
-  if (!served(position, __builtin_return_address(0))) return STOCK(GOMP_sections_end_cancel)();
-  if (!end_dynamic(position, __builtin_return_address(0))) REAL(GOMP_sections_end_nowait)();
-  pass(position);
-  return false;
-}
+// The end of a loop or of sections; `nowait`: libgomp's, without the barrier.
+#define END(type, name, nowait, result)                                       \
+  type name(void) {                                                           \
+    Position& position = smelt_gomp_position;                                 \
+    if (!served(position, __builtin_return_address(0))) return STOCK(name)(); \
+    if (!end_dynamic(position, __builtin_return_address(0))) REAL(nowait)();  \
+    pass(position);                                                           \
+    return result;                                                            \
+  }
+END(void, GOMP_loop_end, GOMP_loop_end_nowait, )
+END(bool, GOMP_loop_end_cancel, GOMP_loop_end_nowait, false)
+END(void, GOMP_sections_end, GOMP_sections_end_nowait, )
+END(bool, GOMP_sections_end_cancel, GOMP_sections_end_nowait, false)
 
 // The compiler's code: the thread that gets nullptr runs the block and hands its data to _end; the others get that
 // pointer from _start. A barrier of the program follows, so the word is heard before the next is told. That barrier is
