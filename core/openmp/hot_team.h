@@ -119,21 +119,6 @@ template <typename Run, typename EndReal>
   }
 }
 
-// The master's end of a region. leave() takes it back to the state around, and come_back() undoes that: the way out
-// comes first, while the others are still coming, unless the runtime must serve the join. gather() waits for the
-// others; false: it was stopped. end_real() as above.
-template <typename Leave, typename ComeBack, typename Gather, typename EndReal>
-[[gnu::always_inline]] inline void join(Position& position, Leave leave, ComeBack come_back, Gather gather,
-                                        EndReal end_real) {
-  if (!next_is_real(position)) {
-    leave();
-    if (gather()) return;
-    come_back();
-  }
-  end_real();
-  leave();
-}
-
 // Runs one region as the master; the team is parked and fits. `next` is where the region hangs that the thread opens
 // next: at `inside` meanwhile. The shim's Master makes the thread the team's master (enter) and what it was around
 // (leave), runs its part, and passes an episode that is marked as real (end_real).
@@ -154,9 +139,17 @@ template <typename Region, typename Master>
 
   const uint64_t joined = position.epoch + 1;
   count(region.counters.passed, joined - first);
-  join(
-      position, [&] { master.leave(); }, [&] { master.enter(); },
-      [&] { return hot.fork->gather(joined, &region.real_epoch); }, [&] { master.end_real(); });
+  // The way out comes first, while the others are still coming, unless the runtime must serve the join.
+  bool done = false;
+  if (!next_is_real(position)) {
+    master.leave();
+    done = hot.fork->gather(joined, &region.real_epoch);
+    if (!done) master.enter();
+  }
+  if (!done) {
+    master.end_real();
+    master.leave();
+  }
   position = kOutside;
   next = around;
   hot.epoch = joined;

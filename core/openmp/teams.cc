@@ -204,10 +204,10 @@ void build_victims(RegionRecord& region, Team& team, const Request& request) {
   region.victims = team.victims;
 }
 
-// Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
 // Has the runtime been told since how long its threads are to spin? Relaxed: as the number's own comment says.
 bool waits_otherwise(const Team& team) { return team.asked_spin != asked_spin_ns.load(std::memory_order_relaxed); }
 
+// Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
 bool build_barrier(RegionRecord& region, Team& team) {
   Request request(region, team);
   if (!request.ok) return false;
