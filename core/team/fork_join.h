@@ -40,10 +40,12 @@ struct ForkMessage {
 
 class alignas(kLineBytes) ForkJoin {
  public:
-  static size_t bytes(uint32_t n);
+  // As a barrier's: `node` is that of each participant, whose lines lie there if it is the first to touch them.
+  static size_t bytes(uint32_t n, const uint16_t* node);
 
-  // In zeroed `memory` of that size, aligned to kLineBytes. Both trees span n participants with root 0 and are copied.
-  static ForkJoin* create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory);
+  // In zeroed `memory` of that size, aligned to a page. Both trees span n participants with root 0 and are copied.
+  static ForkJoin* create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory,
+                          const uint16_t* node);
 
   // The master, participant 0. No fork before everybody has arrived at the episode before.
   void fork(uint64_t epoch, const ForkMessage& message) { pass_on(0, epoch, message); }
@@ -54,7 +56,7 @@ class alignas(kLineBytes) ForkJoin {
   // A worker: arrives at `epoch`, after all below it. False: stopped.
   bool arrive(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
     if (!gather_below(me, epoch, stop)) return false;
-    post(nodes_[me].arrival, epoch, policy_.order);
+    post(places_[me].own->arrival, epoch, policy_.order);
     return true;
   }
 
@@ -64,19 +66,13 @@ class alignas(kLineBytes) ForkJoin {
   using Combine = void (*)(void* mine, void* theirs);
   bool combine_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, void* mine, Combine combine,
                      uint32_t* combined) {
-    const Node& node = nodes_[me];
-    for (const uint16_t* child = children_ + node.first_child; *combined < node.children; ++*combined) {
-      Arrival& flag = nodes_[child[*combined]].arrival;
-      if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
-      combine(mine, flag.data);  // both ordered by the acquire of the epoch
-    }
-    return true;
+    return take_below(me, epoch, stop, combined, [=](void* theirs) { combine(mine, theirs); });
   }
 
   // Its second half, for a worker: hands `mine` up.
   void arrive_with(uint32_t me, uint64_t epoch, void* mine) {
-    Arrival& arrival = nodes_[me].arrival;
-    arrival.data = mine;
+    Said<void*>& arrival = places_[me].own->arrival;
+    arrival.word = mine;
     post(arrival, epoch, policy_.order);
   }
 
@@ -84,14 +80,16 @@ class alignas(kLineBytes) ForkJoin {
   // without yielding before it sleeps.
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message,
              bool asleep = false) {
-    Node& parent = nodes_[nodes_[me].parent];
-    if (!wait_briefly(parent.release.epoch, epoch, policy_, stop) &&
-        !wait_long(parent.release, me, epoch, stop, asleep))
+    Said<ForkMessage>& release = places_[me].parent->release;
+    if (!wait_briefly(release.epoch, epoch, policy_, stop) && !wait_long(release, me, epoch, stop, asleep))
       return false;
-    *message = parent.release.message;  // ordered by the acquire of the epoch; not changed before we have arrived again
-    if (nodes_[me].forks) pass_on(me, epoch, *message);
+    *message = release.word;  // ordered by the acquire of the epoch; not changed before we have arrived again
+    if (places_[me].forks) pass_on(me, epoch, *message);
     return true;
   }
+
+  // As Barrier::publish_cpu.
+  void publish_cpu(uint32_t me);
 
   // Wakes all sleepers so that they look at their stop word again.
   void wake_all();
@@ -99,63 +97,67 @@ class alignas(kLineBytes) ForkJoin {
   uint32_t participants() const { return n_; }
 
  private:
-  struct alignas(kLineBytes) Release {
+  template <typename Word>
+  struct alignas(kLineBytes) Said {  // a word that travels in the epoch's line
     Epoch epoch{0};
-    ForkMessage message;
+    Word word;
     alignas(64) Bell bell;
 
     operator Flag() { return {epoch, bell}; }
   };
-  static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64, "the message travels in the epoch's line");
+  static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64);
 
-  struct alignas(kLineBytes) Arrival {
-    Epoch epoch{0};
-    void* data = nullptr;  // of a reduction
-    alignas(64) Bell bell;
-
-    operator Flag() { return {epoch, bell}; }
+  struct Lines {  // a participant's, which it alone writes
+    Said<ForkMessage> release;
+    Said<void*> arrival;  // with the data of a reduction
+    // The message in the release line, which is written by pass_on alone, after this. Nobody else touches it.
+    alignas(kLineBytes) ForkMessage passed;
   };
 
-  struct Node {
-    Release release;
-    Arrival arrival;
-    // The participant's own, on a line that nobody else touches.
-    alignas(kLineBytes) uint16_t parent;  // of the fork
-    bool forks;                           // it has children there
-    uint16_t children;                    // of the join
-    uint32_t first_child;                 // in children_
-    ForkMessage passed;  // the message in the release line, which is written by pass_on alone, after this
+  struct Place {  // of a participant in both trees; read-only after creation
+    Lines* own;
+    Lines* parent;  // of the fork
+    Lines** child;  // of the join, in the tree's order
+    uint16_t children;
+    bool forks;  // it has children in the fork
   };
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
-    Node& node = nodes_[me];
+    Lines& own = *places_[me].own;
     // A program's loops run the same region again and again: the message is stored when it is another one. The message
     // passed on last is compared here, not in the line: the children poll the line, so a look at it would fetch it back
     // before the store of the epoch fetches it again (transport/line.h). Plain accesses both: nobody else has `passed`,
     // and of the message the children have done reading, for they have arrived since.
-    if (!(node.passed == message)) {
-      node.passed = message;
-      node.release.message = message;
+    if (!(own.passed == message)) {
+      own.passed = message;
+      own.release.word = message;
     }
-    post(node.release, epoch, policy_.order);
+    post(own.release, epoch, policy_.order);
   }
 
   bool gather_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
-    const Node& node = nodes_[me];
-    const uint16_t* child = children_ + node.first_child;
-    for (uint32_t i = 0; i < node.children; ++i) {
-      Arrival& flag = nodes_[child[i]].arrival;
+    uint32_t taken = 0;
+    return take_below(me, epoch, stop, &taken, [](void*) {});
+  }
+
+  // Waits for the children in the join from the `*taken`-th on, and takes what each brings.
+  template <typename Take>
+  bool take_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, uint32_t* taken, Take take) {
+    const Place& place = places_[me];
+    for (; *taken < place.children; ++*taken) {
+      Said<void*>& flag = place.child[*taken]->arrival;
       if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
+      take(flag.word);  // both ordered by the acquire of the epoch
     }
     return true;
   }
 
+  static size_t lines_begin(uint32_t n);  // in the memory, behind all else
   bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep = false);
 
   uint32_t n_;
   WaitPolicy policy_;
-  Node* nodes_;               // [n]
-  const uint16_t* children_;  // [n - 1] of the join, by parent, in the tree's order
+  Place* places_;  // [n]
 };
 
 }  // namespace smelt

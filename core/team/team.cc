@@ -80,6 +80,7 @@ int plan(int (*choose)(const Costs&, Arena&, Choice*), const TeamRequest& reques
     if (error) return error;
     made.tree = choice.tree;
     made.gather = choice.gather;
+    made.node = costs.node;
     made.predicted = choice.predicted;
     pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
   } else {
@@ -103,10 +104,10 @@ int plan_one_tree(const TeamRequest& request, Arena& arena, ForkPlan* out) {
 }
 
 int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out) {
-  const size_t bytes = ForkJoin::bytes(plan.tree.n);
+  const size_t bytes = ForkJoin::bytes(plan.tree.n, plan.node);
   void* memory = os::map_pages(bytes);
   if (!memory) return -ENOMEM;
-  *out = {ForkJoin::create(plan.gather, plan.tree, policy, memory), bytes};
+  *out = {ForkJoin::create(plan.gather, plan.tree, policy, memory, plan.node), bytes};
   return 0;
 }
 

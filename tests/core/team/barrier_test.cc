@@ -60,6 +60,23 @@ std::vector<std::string> barrier_patterns(unsigned n) {
   return names;
 }
 
+struct Made {
+  Made(const FlatMachine& machine, const std::string& pattern, bool crowd, const WaitPolicy& policy)
+      : arena(generation_bytes(machine.profile.header.cpus)),
+        request{&machine.profile, machine.profile.header.cpus, nullptr, pattern.c_str(), crowd} {
+    TeamPlan plan;
+    EXPECT_EQ(plan_team(request, arena, &plan), 0);
+    EXPECT_EQ(make_barrier(plan, policy, &made), 0);
+    barrier = made.barrier;
+  }
+  ~Made() { free_barrier(&made); }
+
+  MappedArena arena;
+  const TeamRequest request;
+  TeamBarrier made;
+  Barrier* barrier;
+};
+
 class Patterns : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Patterns, EveryOneCounts) {
@@ -67,16 +84,10 @@ TEST_P(Patterns, EveryOneCounts) {
   FlatMachine machine(n, 4);
   for (const auto& pattern : barrier_patterns(n)) {
     SCOPED_TRACE(pattern);
-    MappedArena arena(generation_bytes(n));
-    TeamRequest request{&machine.profile, n, nullptr, pattern.c_str(), false};
-    TeamPlan plan;
-    ASSERT_EQ(plan_team(request, arena, &plan), 0);
-    TeamBarrier made;
-    ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
+    const Made made(machine, pattern, false, wait_policy(false, n));
     std::vector<uint64_t> epoch(n * 16);
     // The pattern proper, oversubscribed or not: spinning first, then asleep.
     count_and_cross(n, rounds_for(n), [&](unsigned me) { made.barrier->arrive_and_wait(me, ++epoch[me * 16]); });
-    free_barrier(&made);
   }
 }
 
@@ -124,22 +135,29 @@ TEST(Crowd, ForgetsNobodyWhoSleeps) {
   os::unmap_pages(memory, Barrier::crowd_bytes(2));
 }
 
-// A page lies where it is touched first: neither the barrier's maker nor another node may touch a node's lines before.
+// A page lies where it is touched first: neither the maker nor another node may touch a node's lines before.
+template <typename OfTwoNodes>
+void expect_first_touches(OfTwoNodes& made, size_t bytes) {
+  for (const long pages : {1, 2}) {
+    unsigned char resident[16] = {};
+    ASSERT_EQ(mincore(&made, bytes, resident), 0);
+    EXPECT_EQ(std::count(resident, resident + 16, 1), pages);
+    for (uint32_t i = 2; i < 4; ++i) made.publish_cpu(i);
+  }
+}
+
 TEST(Places, ANodesOwnThreadsTouchItsLinesFirst) {
-  FlatMachine machine(8, 4);
-  for (const auto& pattern : barrier_patterns(8)) {
-    MappedArena arena(generation_bytes(8));
-    TeamPlan plan;
-    ASSERT_EQ(plan_team({&machine.profile, 8, nullptr, pattern.c_str(), false}, arena, &plan), 0);
-    TeamBarrier made;
-    ASSERT_EQ(make_barrier(plan, WaitPolicy{}, &made), 0);
-    for (const long pages : {1, 2}) {
-      unsigned char resident[16] = {};
-      ASSERT_EQ(mincore(made.barrier, made.mapped_bytes, resident), 0);
-      EXPECT_EQ(std::count(resident, resident + 16, 1), pages) << pattern;
-      for (uint32_t i = 4; i < 8; ++i) made.barrier->publish_cpu(i);
-    }
-    free_barrier(&made);
+  FlatMachine machine(4, 2);
+  for (const auto& pattern : barrier_patterns(4)) {
+    SCOPED_TRACE(pattern);
+    Made made(machine, pattern, false, {});
+    expect_first_touches(*made.barrier, made.made.mapped_bytes);
+    ForkPlan plan;
+    TeamFork fork;
+    ASSERT_EQ(plan_fork(made.request, made.arena, &plan), 0);
+    ASSERT_EQ(make_fork(plan, {}, &fork), 0);
+    expect_first_touches(*fork.fork, fork.mapped_bytes);
+    free_fork(&fork);
   }
 }
 
@@ -148,20 +166,14 @@ class Waiting : public testing::TestWithParam<WaitPolicy> {};
 TEST_P(Waiting, CountsHoweverItWaits) {
   for (unsigned n : {2u, 4u}) {
     FlatMachine machine(n, 4);
-    MappedArena arena(generation_bytes(n));
-    TeamPlan plan;
-    ASSERT_EQ(plan_team({&machine.profile, n, nullptr, "best", false}, arena, &plan), 0);
-    const size_t bytes = Barrier::bytes(plan.schedule);
-    void* memory = os::map_pages(bytes);
-    Barrier* barrier = Barrier::create(plan.schedule, GetParam(), memory);
+    const Made made(machine, "best", false, GetParam());
     std::vector<uint64_t> epoch(n * 16);
     // Long pauses of one thread send the others to sleep, in every phase of it.
     std::minstd_rand random(n);
     count_and_cross(n, 600, [&](unsigned me) {
       if (me == 0 && random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 150));
-      barrier->arrive_and_wait(me, ++epoch[me * 16]);
+      made.barrier->arrive_and_wait(me, ++epoch[me * 16]);
     });
-    os::unmap_pages(memory, bytes);
   }
 }
 
@@ -178,12 +190,8 @@ TEST(Abandon, AllOrNobody) {
     for (unsigned n : {2u, 3u, 5u}) {
       SCOPED_TRACE(std::string(pattern) + " " + std::to_string(n));
       FlatMachine machine(n, 2);
-      MappedArena arena(generation_bytes(n));
-      TeamPlan plan;
       const bool crowd = std::string(pattern) == "crowd";
-      ASSERT_EQ(plan_team({&machine.profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
-      TeamBarrier made;
-      ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
+      const Made made(machine, crowd ? "best" : pattern, crowd, wait_policy(crowd, n));
       std::atomic<uint64_t> real{0};
       std::atomic<unsigned> abandoned{0}, wrong{0};
       pthread_barrier_t other;
@@ -213,7 +221,6 @@ TEST(Abandon, AllOrNobody) {
       EXPECT_GT(abandoned, 0u);
       EXPECT_LT(abandoned, n * kRounds);
       pthread_barrier_destroy(&other);
-      free_barrier(&made);
     }
   }
 }
@@ -224,12 +231,8 @@ TEST(Tell, AllAreToldOrAllTurnBack) {
     for (unsigned n : {2u, 3u, 5u}) {
       SCOPED_TRACE(std::string(pattern) + " " + std::to_string(n));
       FlatMachine machine(n, 2);
-      MappedArena arena(generation_bytes(n));
-      TeamPlan plan;
       const bool crowd = std::string(pattern) == "crowd";
-      ASSERT_EQ(plan_team({&machine.profile, n, nullptr, crowd ? "best" : pattern, crowd}, arena, &plan), 0);
-      TeamBarrier made;
-      ASSERT_EQ(make_barrier(plan, WaitPolicy{1000, crowd ? 20'000 : 0}, &made), 0);
+      const Made made(machine, crowd ? "best" : pattern, crowd, {1000, crowd ? 20'000 : 0});
       Barrier& barrier = *made.barrier;
       std::atomic<uint64_t> real{0};
       pthread_barrier_t other;
@@ -280,21 +283,15 @@ TEST(Tell, AllAreToldOrAllTurnBack) {
       EXPECT_GT(back, 0u);
       EXPECT_LT(back, kRounds);
       pthread_barrier_destroy(&other);
-      free_barrier(&made);
     }
   }
 }
 
 TEST(Gaps, EpisodeNumbersMayJump) {
   FlatMachine machine(3, 4);
-  MappedArena arena(generation_bytes(3));
-  TeamPlan plan;
-  ASSERT_EQ(plan_team({&machine.profile, 3, nullptr, "best", false}, arena, &plan), 0);
-  TeamBarrier made;
-  ASSERT_EQ(make_barrier(plan, wait_policy(plan.crowd, plan.n), &made), 0);
+  const Made made(machine, "best", false, wait_policy(false, 3));
   std::vector<uint64_t> epoch(3 * 16, 1ull << 40);
   count_and_cross(3, 2000, [&](unsigned me) { made.barrier->arrive_and_wait(me, epoch[me * 16] += 7); });
-  free_barrier(&made);
 }
 
 }  // namespace
