@@ -81,11 +81,12 @@ class Machine:
 
 
 def measure(machine, stride):
-    """A profile of the machine, as smelt calibrate would write it; what was not measured has its distance's median."""
+    """A profile of the machine, as smelt calibrate would write it; what was not measured has its two nodes' median."""
     lines, took = machine.program(f"pairs {stride}\nfan\n")
     n, near_far = machine.cores, {}
     place = [machine.place(i) for i in range(n)]
-    far = lambda a, b: place[a]["llc"] != place[b]["llc"]
+    nodes = lambda a, b: {place[a]["llc"], place[b]["llc"]}
+    far = lambda a, b: len(nodes(a, b)) > 1
     costs = {name: {} for name in ("hop", *BUSY)}
     fans = {}
     for word, *rest in lines:
@@ -100,8 +101,9 @@ def measure(machine, stride):
     for name, of in costs.items():
         near_far[name] = [statistics.median([cost for pair, cost in of.items() if far(*pair) == away] or of.values())
                           for away in (False, True)]
-        cell = lambda a, b: 0.0 if a == b else of.get((a, b), near_far[name][far(a, b)])
-        matrices[name] = [[cell(a, b) for b in range(n)] for a in range(n)]
+        like = lambda a, b: [cost for pair, cost in of.items() if nodes(*pair) == nodes(a, b)]
+        cell = lambda a, b: of[a, b] if (a, b) in of else statistics.median(like(a, b) or [near_far[name][far(a, b)]])
+        matrices[name] = [[0.0 if a == b else cell(a, b) for b in range(n)] for a in range(n)]
     near = sorted((k, late) for (kind, k), late in fans.items() if kind == "near")
     poller = max(0.0, (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0])) if len(near) > 1 else 0.0
     crossing = max(0.0, fans["both", 2] - fans["far", 1]) if ("both", 2) in fans else 0.0

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, LAB)
 import lab
 
-# A near pair's hop takes 80 cycles, a far one's 400; the k-th schedule takes 100 k in a loop, and one cycle more alone.
+# Every second pair: a near one's hop takes 80 cycles, a far one's 400, that of opposite nodes of a ring 700; the k-th schedule takes 100 k in a loop, and one cycle more alone.
 STAND_IN = """#!/usr/bin/env python3
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))
@@ -21,9 +21,10 @@ cores, nodes, times = int(options["--cores"]), int(options["--nodes"]), 0
 for word, *rest in filter(None, map(str.split, open(options["--input"]))):
     if word == "pairs":
         for a in range(0, cores):
-            for b in range(a + 1, cores):
-                near = a * nodes // cores == b * nodes // cores
-                print("PAIR", a, b, *((80, 30, 30, 5, 5, 35, 35) if near else (400, 240, 240, 6, 6, 250, 250)))
+            for b in range(a + 1, cores, 2):
+                apart = b * nodes // cores - a * nodes // cores
+                hop = 700 if options["--links"] == "ring" and apart == 2 else 400
+                print("PAIR", a, b, *((hop, 240, 240, 6, 6, 250, 250) if apart else (80, 30, 30, 5, 5, 35, 35)))
     elif word == "fan":
         print("FAN near 1 80\\nFAN near 4 110\\nFAN far 1 400\\nFAN both 2 420")
     elif word in ("schedule", "counter"):
@@ -61,7 +62,7 @@ def without_a_simulator():
         with open(stand_in, "w") as file:
             file.write(STAND_IN)
         os.chmod(stand_in, 0o755)
-        for topology, far in (("two-sockets", "other package"), ("clusters", "same node")):
+        for topology, far in (("two-sockets", "other package"), ("clusters", "same node"), ("ring", "other package")):
             text = table(["barriers", "--cores", "16", "--topology", topology, "--profile", profile], GEM5=stand_in)
             rows = rows_of(text, 7)
             assert len(rows) > 15 and "counter" in rows_of(text, 3) and [*rows.values()] == sorted(rows.values()), text
@@ -76,6 +77,7 @@ def without_a_simulator():
             with open(profile) as file:
                 made = json.load(file)
             assert made["hop"][0][3] == 80 and made["hop"][0][15] == 400 and made["poller"] == 10, made["poller"]
+            assert made["hop"][0][10] == (700 if topology == "ring" else 400), made["hop"][0]  # not measured
             assert made["crossing"] == [20 if name == far else 0 for name in lab.DISTANCES]
         text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
         for line in ("broadcast 8 200 400 400 400 2.00", "reduce 8 300 150 150 150 0.50"):  # in a loop, alone
