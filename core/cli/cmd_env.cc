@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/launch_plan.h"
 #include "cli/switch_script.h"
-#include "policy/team_size.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -35,11 +34,11 @@ LaunchParts all_parts(const LaunchChoice& choice) {
 // The line that says who decides how many threads there are and where; it is "" where all is as without Smelt.
 std::string source_text(const LaunchPlan& plan) {
   std::string text;
-  for (const std::string& one : plan.set_by) {
-    char team[128] = "";
-    if (one == kByQuota) team_by_quota().text(team, sizeof team);
-    text += (text.empty() ? "" : "; ") +
-            (*team ? fmt::format("by default, {}; SMELT_FIT=0: as without Smelt", team) : fmt::format("by {}", one));
+  for (const std::string& one : plan.set_by) text += (text.empty() ? "by " : "; by ") + one;
+  if (plan.by_quota.threads > 0) {
+    char team[128];
+    plan.by_quota.text(team, sizeof team);
+    text += fmt::format("{}by default, {}; SMELT_FIT=0: as without Smelt", text.empty() ? "" : "; ", team);
   }
   return text.empty() ? "" : "threads: " + text;
 }

@@ -221,8 +221,8 @@ class Trying {
     seen.told = stats.told() || !smelt_.job.obstacle.empty();
     seen.served = stats.served();
     seen.not_served = trial_.served;
-    for (const std::string& one : smelt_.set_by)  // the quota counts where a shim has made teams
-      if (one != kByQuota || !stats.openmp.empty()) seen.set_by.push_back(one);
+    seen.set_by = smelt_.set_by;
+    if (smelt_.by_quota.threads > 0 && !stats.openmp.empty()) seen.set_by.push_back("the quota");  // by a shim's teams
     for (const auto& [name, one] : stats.openmp) seen.guessed |= one.guessed;
     seen.messages = smelt_.job.messages;
   }

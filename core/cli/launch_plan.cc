@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/fit.h"
 #include "cli/houses.h"
-#include "policy/team_size.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
 
@@ -100,12 +99,10 @@ std::vector<EnvironmentChange> network_parameters(const LaunchChoice& choice) {
 }
 
 // The shims make teams of as many threads as the quota pays for, unless they are told not to.
-bool teams_by_quota() {
-  if (team_by_quota().threads == 0) return false;
-  if (environment("SMELT_FIT") && std::strcmp(options().fit, "0") == 0) return false;
-  bool served = !environment("SMELT_OPENMP");
-  for (bool Options::*const shim : {&Options::gomp, &Options::kmp}) served = served || options().*shim;
-  return served;
+QuotaTeam team_of_shims() {
+  const QuotaTeam team = team_by_quota();
+  if (team.threads == 0 || (environment("SMELT_FIT") && std::strcmp(options().fit, "0") == 0)) return {};
+  return !environment("SMELT_OPENMP") || options().gomp || options().kmp ? team : QuotaTeam{};
 }
 
 // --fit and --bind ask for these.
@@ -175,7 +172,7 @@ LaunchPlan plan_launch(const LaunchChoice& choice, const std::vector<std::string
     parts.more = thread_changes(choice, command, &plan.set_by);
     const bool fitted = std::any_of(parts.more.begin(), parts.more.end(),
                                     [](const EnvironmentChange& one) { return one.name == "OMP_NUM_THREADS"; });
-    if (!fitted && !parts.shims.empty() && teams_by_quota()) plan.set_by.push_back(kByQuota);
+    if (!fitted && !parts.shims.empty()) plan.by_quota = team_of_shims();
   }
   for (EnvironmentChange& one : network_parameters(choice)) parts.more.push_back(std::move(one));
   plan.parts = parts;

@@ -6,6 +6,7 @@
 
 #include "cli/job_stats.h"
 #include "cli/launch_environment.h"
+#include "policy/team_size.h"
 
 namespace CLI {
 class App;
@@ -28,16 +29,15 @@ void add_launch_options(CLI::App& verb, LaunchChoice& choice);
 // an option is none of the verb's.
 std::vector<std::string> command_behind(const CLI::App& verb, const std::vector<std::string>& tail);
 
-inline constexpr const char* kByQuota = "the quota";
-
 struct LaunchPlan {
   std::vector<std::string> command;        // the program and its arguments; none for an environment alone
   LaunchParts parts;                       // what stands in front of it
   std::vector<EnvironmentChange> changes;  // against the environment as it is
   JobKind job;
   // What decides how many threads there are and where, as far as it is not as without Smelt: "--fit", "SMELT_FIT=1",
-  // "--bind"; and kByQuota, which the shims find out in the program.
+  // "--bind".
   std::vector<std::string> set_by;
+  QuotaTeam by_quota;      // the teams that the shims make in the program
   bool elsewhere = false;  // a daemon starts the ranks, not the command itself (Slurm's srun)
 };
 
