@@ -16,18 +16,10 @@
 #include "group/reduce_flat.h"
 #include "group/reduce_sliced.h"
 #include "group/reduce_tree.h"
-#include "group/single_copy.h"
 #include "group/started.h"
 
 namespace smelt {
 namespace {
-
-bool is_sliced(const Group& group, const Reduction& job) {
-  return job.bytes() > group.plan.limits.of[ReduceWork::which(job)].flat;
-}
-const ReduceRoute* tree_of(Group& group, const Reduction& job) {
-  return job.root == kEverybody ? nullptr : group.tree_for(job.fold, job.root);
-}
 
 // The data go through the shelves.
 template <typename Method>
@@ -42,42 +34,19 @@ struct Shelved : Resumable {
   }
 };
 
-// A long one that single copy does not serve.
-struct ReduceShelf : Resumable {
-  Reduction job;
-  ReduceSliced sliced;
-  ReduceTree along_tree;
-  ReduceFlat flat;
-
-  ReduceShelf(InlineRoom*, const Group&, const Reduction& job) : job(job) {}
-
-  template <typename How>
-  bool step(How how) {
-    Group& group = how.group;
-    switch (resume_at(how)) {
-      case 0:
-        if (is_sliced(group, job)) {
-          SMELT_AWAIT(sliced.step(how, job));
-        } else if (tree_of(group, job)) {
-          SMELT_AWAIT(along_tree.step(how, job));
-        } else {
-          SMELT_AWAIT(flat.step(how, job));
-        }
-    }
-    return true;
-  }
-};
-
 template <typename Form>
-int run_long(Form form, const Reduction& job) {
+[[gnu::noinline]] int run_long(Form form, const Reduction& job) {
   if (job.fold.element_bytes > form.group.plan.limits.piece) return form.refuse(-ENOTSUP);
   // Nothing to agree on any more, nor when a started one begins.
   if (form.group.shelves && !may_copy_once(form.group, ReduceWork::which(job), job.bytes()) &&
       !is_tried(form.group, ReduceWork::which(job), job.bytes())) {
-    if (is_sliced(form.group, job)) return form.template run<Shelved<ReduceSliced>>(job);
-    if (!tree_of(form.group, job)) return form.template run<Shelved<ReduceFlat>>(job);
+    if (is_sliced(form.group, job)) {
+      if (!root_is_spared(form.group, job.root)) return form.template run<Shelved<ReduceSliced<false>>>(job);
+    } else if (!tree_of(form.group, job)) {
+      return form.template run<Shelved<ReduceFlat>>(job);
+    }
   }
-  return form.template run<LongMessage<ReduceShelf, ReduceWork>>(form.group, job);
+  return reduce_otherwise(form, job);
 }
 
 constexpr smelt_data kNowhere{};  // in place of the buffer that a participant other than the root names

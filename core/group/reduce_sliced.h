@@ -1,4 +1,6 @@
-// Reduce-scatter and gather: every participant combines one slice of every piece.
+// Reduce-scatter and gather: every participant combines one slice of every piece. A root among many has none, as it has
+// most to do: with a slice it puts, combines and gets (n - 1) / n of a piece each, without one it moves two whole
+// pieces. All together then move a piece's n-th more, which is nothing from eight participants on.
 //
 // Each piece goes through three stages:
 //   put      everybody copies its operands to its up shelf, but for the slice that it will combine itself
@@ -16,10 +18,18 @@
 // apart each counter that is read costs a hop, and a round has one of them for each participant.
 #pragma once
 
-#include "group/fold.h"
+#include "group/single_copy.h"
 
 namespace smelt {
 
+inline bool is_sliced(const Group& group, const Reduction& job) {
+  return job.bytes() > group.plan.limits.of[ReduceWork::which(job)].flat;
+}
+
+inline bool root_is_spared(const Group& group, uint32_t root) { return root != kEverybody && group.n >= 8; }
+
+// kAny: the root may be spared. What is compiled for where it is not has nothing of it.
+template <bool kAny>
 struct ReduceSliced : Resumable {
   uint64_t first = 0;  // number of the first piece
   uint64_t k = 0;
@@ -67,7 +77,10 @@ struct ReduceSliced : Resumable {
     size_t width() const { return job.fold.element_bytes; }
     size_t offset(uint64_t k) const { return k * pieces.elements * width(); }
     // Slice r of piece k: elements [begin(k, r), begin(k, r + 1)).
-    size_t begin(uint64_t k, uint32_t r) const { return pieces.in(k, job.elements) * r / how.group.n; }
+    size_t begin(uint64_t k, uint32_t r) const {
+      const bool spared = kAny && root_is_spared(how.group, job.root);
+      return pieces.in(k, job.elements) * (r - (spared && r > job.root)) / (how.group.n - spared);
+    }
     bool gets() const { return job.root == kEverybody || job.root == how.group.me; }
     // Our slice is combined where the caller wants it, and copied to the shelf from there if others want it, too. That
     // is as many moves as the other way round, but the others have read the shelf last, and a copy takes its lines over
@@ -142,5 +155,9 @@ struct ReduceSliced : Resumable {
     }
   };
 };
+
+// The long ones that reduce.cc does not serve itself (reduce_long.cc).
+int reduce_otherwise(Running form, const Reduction& job);
+int reduce_otherwise(struct Starting form, const Reduction& job);
 
 }  // namespace smelt

@@ -59,4 +59,8 @@ struct ReduceTree : Resumable {
   }
 };
 
+inline const ReduceRoute* tree_of(Group& group, const Reduction& job) {
+  return job.root == kEverybody ? nullptr : group.tree_for(job.fold, job.root);
+}
+
 }  // namespace smelt
