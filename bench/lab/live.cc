@@ -48,6 +48,13 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   return xx == 0 || yy == 0 ? 0 : xy / std::sqrt(xx * yy);
 }
 
+// One way between these two, as the profile has it: the hop that Racer::reference counts in. It knows both CPUs.
+double hop_between(const ProfileImage& image, uint32_t a, uint32_t b) {
+  const auto index = [&](uint32_t cpu) { return std::ranges::find(image.os_cpu, cpu) - image.os_cpu.begin(); };
+  const auto at = [&](auto from, auto to) { return image.hop[static_cast<size_t>(from) * image.n() + to]; };
+  return (at(index(a), index(b)) + at(index(b), index(a))) / 2;
+}
+
 ProfileImage measured_image() {
   Profile profile;
   Refusal why;
@@ -84,7 +91,7 @@ Document time_live(const std::vector<uint32_t>& cpus, Operation op, double secon
   const StillWorking working(fmt::format("timing the patterns of a {}, about {:.3g} s", operation_name(op), seconds));
   const TimedSet set = time_finalists(image, cpus, op, settings);
   // Both in hops: the prediction in those of the profile, the measurement in those of the moment.
-  const double hop = pair_hop(image, cpus);
+  const double hop = hop_between(image, cpus[0], cpus[1]);
   std::vector<double> predicted, measured, spreads;
   Document rows = Document::array();
   for (const Finalist& finalist : set.finalists) {

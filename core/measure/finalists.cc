@@ -256,12 +256,6 @@ TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& 
   return out;
 }
 
-double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus) {
-  const std::vector<uint16_t> members = members_of(image, cpus);
-  const size_t n = image.n();
-  return (image.hop[members[0] * n + members[1]] + image.hop[members[1] * n + members[0]]) / 2;
-}
-
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image) {
   std::vector<uint32_t> cores;
   for (const uint32_t i : first_of_each_core(image)) cores.push_back(image.os_cpu[i]);

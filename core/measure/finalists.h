@@ -41,9 +41,6 @@ struct TimedSet {
 TimedSet time_finalists(const ProfileImage& image, const std::vector<uint32_t>& cpus, Operation op,
                         const FinalistSettings& settings, ProfileImage* keep = nullptr);
 
-// One way between the first two of these CPUs, as the profile has it: the hop that Racer::reference counts in.
-double pair_hop(const ProfileImage& image, const std::vector<uint32_t>& cpus);
-
 // Which CPUs programs are likely to use together: one per core for 2, 4, 8 ... cores in the order of the profile, for
 // all cores, and every CPU.
 std::vector<std::vector<uint32_t>> likely_teams(const ProfileImage& image);

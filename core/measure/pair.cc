@@ -18,7 +18,6 @@
 
 #include "measure/bench_lines.h"
 #include "measure/pair_samples.h"
-#include "measure/ping_pong.h"
 #include "measure/pinned.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"
@@ -190,11 +189,6 @@ std::vector<double> measure_hops(int os_cpu_a, int os_cpu_b) {
   };
   run_pinned({{os_cpu_a, run_a}, {os_cpu_b, run_b}});
   return hops;
-}
-
-PingPong measure_ping_pong(int os_cpu_a, int os_cpu_b) {
-  const std::vector<double> hops = measure_hops(os_cpu_a, os_cpu_b);
-  return {median(hops), relative_iqr(hops)};
 }
 
 }  // namespace smelt

@@ -201,7 +201,7 @@ PackedNetwork packed_network(const NetworkProfile& profile) {
 
 void write_network_profile(const NetworkProfile& profile, const std::string& path) {
   const PackedNetwork packed = packed_network(profile);
-  write_forms(network_to_json(profile), path, std::string(reinterpret_cast<const char*>(&packed), sizeof packed),
+  write_forms(network_to_json(profile), path, {reinterpret_cast<const char*>(&packed), sizeof packed},
               packed_network_path(path));
 }
 

@@ -1,10 +1,11 @@
 #include "bench/lab/paper/timing.h"
 
 #include "base/os/os.h"
-#include "measure/ping_pong.h"
+#include "measure/pair.h"
 #include "measure/pinned.h"
 #include "measure/racing.h"
 #include "measure/track.h"
+#include "profile/text/statistics.h"
 
 namespace smelt::paper {
 namespace {
@@ -16,7 +17,7 @@ std::vector<Timed> timed_of(const Race& race) {
 }
 
 double hop_now(const std::vector<uint32_t>& cpus) {
-  return measure_ping_pong(static_cast<int>(cpus[0]), static_cast<int>(cpus[1])).one_way_ns;
+  return median(measure_hops(static_cast<int>(cpus[0]), static_cast<int>(cpus[1])));
 }
 
 // Laps for everybody and nobody dropped, however long it takes.

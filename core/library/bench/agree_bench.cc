@@ -26,7 +26,8 @@
 #include <vector>
 
 #include "base/arch/cpu.h"
-#include "measure/ping_pong.h"
+#include "measure/pair.h"
+#include "profile/text/statistics.h"
 #include "transport/line.h"
 
 namespace {
@@ -78,12 +79,7 @@ double batch(const Round& round, uint32_t rounds) {
   return failed ? -1 : ns;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
-
-double hop_ns() { return smelt::measure_ping_pong(cpus[0], cpus[1]).one_way_ns; }
+double hop_ns() { return smelt::median(smelt::measure_hops(cpus[0], cpus[1])); }
 
 bool print_row(const char* name, const Round& round, uint32_t batches, uint32_t rounds) {
   std::vector<double> ns;
@@ -96,7 +92,7 @@ bool print_row(const char* name, const Round& round, uint32_t batches, uint32_t 
     }
   }
   hop = (hop + hop_ns()) / 2;
-  const double cost = median(ns) - (round.answered ? hop : 0);
+  const double cost = smelt::median(ns) - (round.answered ? hop : 0);
   fmt::print("{:<22} {:9.1f} ns {:9.1f} ns {:7.2f} hops\n", name, cost, hop, cost / hop);
   return true;
 }

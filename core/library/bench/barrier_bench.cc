@@ -27,8 +27,9 @@
 #include <thread>
 #include <vector>
 
-#include "measure/ping_pong.h"
+#include "measure/pair.h"
 #include "peers.h"
+#include "profile/text/statistics.h"
 #include "smelt_barrier.h"
 
 namespace {
@@ -147,12 +148,7 @@ Batch openmp_batch(uint32_t threads) {
   };
 }
 
-double hop_ns() { return cpus.size() < 2 ? 0 : smelt::measure_ping_pong(cpus[0], cpus[1]).one_way_ns; }
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-}
+double hop_ns() { return cpus.size() < 2 ? 0 : smelt::median(smelt::measure_hops(cpus[0], cpus[1])); }
 
 void measure(benchmark::State& state, uint32_t threads, bool skewed, const Batch& batch) {
   const uint32_t rounds = threads <= cpus.size() ? 4096 : 256;
@@ -163,7 +159,7 @@ void measure(benchmark::State& state, uint32_t threads, bool skewed, const Batch
   if (skewed) {
     std::vector<double> alone;
     for (int i = 0; i < 9; i++) alone.push_back(rounds_of(rounds, &skew.longest, [] {}));
-    work_ns = median(alone);
+    work_ns = smelt::median(alone);
   }
   while (state.KeepRunningBatch(rounds)) {
     const double ns = batch(rounds, skew);
@@ -171,9 +167,9 @@ void measure(benchmark::State& state, uint32_t threads, bool skewed, const Batch
     per_barrier.push_back(ns - work_ns);
   }
   const double hop = (hop_before + hop_ns()) / 2;
-  state.counters["median_ns"] = median(per_barrier);
+  state.counters["median_ns"] = smelt::median(per_barrier);
   state.counters["hop_ns"] = hop;
-  if (hop > 0) state.counters["x_hop"] = median(per_barrier) / hop;
+  if (hop > 0) state.counters["x_hop"] = smelt::median(per_barrier) / hop;
   if (skewed) state.counters["work_ns"] = work_ns;
 }
 

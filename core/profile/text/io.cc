@@ -133,25 +133,16 @@ WrittenProfile write_profile(const ProfileImage& image, const std::string& packe
   if (!packed_path.ends_with(kEnding)) throw UserError(packed_path + ": a profile's name ends in .profile");
   const std::string stem = packed_path.substr(0, packed_path.size() - kEnding.size());
   const WrittenProfile paths{packed_path, stem + ".json"};
-  const std::string directory = directory_of(packed_path);
-
-  prepare_profile_place(packed_path, shared);  // 1.
-  const Descriptor lock(locked(directory));
-
   const std::vector<std::byte> packed = image.pack();
-  const std::string json = profile_to_json(image);
-  Draft json_draft(paths.json, json.data(), json.size());  // 2.
-  Draft packed_draft(paths.packed, packed.data(), packed.size());
-  json_draft.put_in_place();  // 3.
-  packed_draft.put_in_place();
-  flush_directory(directory);
+  write_forms(profile_to_json(image), paths.json, {reinterpret_cast<const char*>(packed.data()), packed.size()},
+              paths.packed, shared);
   return paths;
 }
 
-void write_forms(const std::string& text, const std::string& path, const std::string& packed,
-                 const std::string& packed_path) {
+void write_forms(std::string_view text, const std::string& path, std::string_view packed,
+                 const std::string& packed_path, bool shared) {
   const std::string directory = directory_of(path);
-  prepare_profile_place(path, false);  // 1.
+  prepare_profile_place(path, shared);  // 1.
   const Descriptor lock(locked(directory));
   Draft draft(path, text.data(), text.size());  // 2.
   Draft packed_draft(packed_path, packed.data(), packed.size());

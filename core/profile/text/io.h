@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "profile/text/image.h"
 
@@ -19,8 +20,8 @@ struct WrittenProfile {
 WrittenProfile write_profile(const ProfileImage& image, const std::string& packed_path, bool shared = false);
 
 // The same for a profile of another kind: both forms as they are, at the paths given, in one directory.
-void write_forms(const std::string& text, const std::string& path, const std::string& packed,
-                 const std::string& packed_path);
+void write_forms(std::string_view text, const std::string& path, std::string_view packed,
+                 const std::string& packed_path, bool shared = false);
 
 // The usual place of this machine's profile, $XDG_CACHE_HOME/smelt/<fingerprint>.profile. Throws UserError when neither
 // XDG_CACHE_HOME nor HOME is usable.
