@@ -87,34 +87,6 @@ struct Exchanges {
   }
 };
 
-// The cheapest of the rows that `wanted` lets through, by make(pattern, &candidate). `seen` is called with each.
-template <typename Wanted, typename Make, typename Seen>
-int cheapest(Arena& arena, Wanted wanted, Make make, Seen seen, Choice* out) {
-  Choice best;
-  for (const PatternInfo& info : pattern_registry()) {
-    for (uint32_t argument : candidate_arguments(info)) {
-      if (!wanted(Pattern{&info, argument})) continue;
-      char* const scratch = arena.mark();
-      Choice candidate;
-      const int error = make({&info, argument}, &candidate);
-      if (error == -EINVAL) {  // not for this many participants, or no such root
-        arena.rewind(scratch);
-        continue;
-      }
-      if (error != 0) return error;
-      seen(candidate);
-      if (best.pattern.info && candidate.predicted >= best.predicted) {
-        arena.rewind(scratch);
-        continue;
-      }
-      best = candidate;
-    }
-  }
-  if (!best.pattern.info) return -EINVAL;
-  *out = best;
-  return 0;
-}
-
 // Takes the place of *best if the exchange with other partners is cheaper.
 int try_partners(const Choice& plain, const Costs& costs, const SearchEffort& effort, Arena& arena, Choice* best) {
   char* const start = arena.mark();
@@ -192,19 +164,28 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   Exchanges exchanges;
   Choice best;
   bool spread_at_once = false;  // in one round inside clusters: wider ones are the same
-  int error = cheapest(
-      arena,
-      [&](const Pattern& pattern) {
-        if (spread_at_once && !visitor && pattern.info->exchange == spread_exchange) return false;
-        return is_tried(pattern, op, root, costs, arena, visitor != nullptr, effort);
-      },
-      [&](const Pattern& pattern, Choice* choice) { return build(pattern, op, root, costs, arena, choice, effort); },
-      [&](const Choice& candidate) {
-        exchanges.consider(candidate);
-        spread_at_once |= candidate.pattern.info->exchange == spread_exchange && candidate.exchange.rounds <= 3;
-        if (visitor) visitor->call(visitor->context, candidate);
-      },
-      &best);
+  const auto consider = [&](const Pattern& pattern) {
+    if (spread_at_once && !visitor && pattern.info->exchange == spread_exchange) return 0;
+    if (!is_tried(pattern, op, root, costs, arena, visitor != nullptr, effort)) return 0;
+    char* const scratch = arena.mark();
+    Choice candidate;
+    const int error = build(pattern, op, root, costs, arena, &candidate, effort);
+    if (error == -EINVAL) return 0;  // it is not for this many participants, or there is no such root
+    if (error) return error;
+    exchanges.consider(candidate);
+    spread_at_once |= pattern.info->exchange == spread_exchange && candidate.exchange.rounds <= 3;
+    if (visitor) visitor->call(visitor->context, candidate);
+    if (!best.pattern.info || candidate.predicted < best.predicted)
+      best = candidate;
+    else
+      arena.rewind(scratch);
+    return 0;
+  };
+  int error = 0;
+  for (const PatternInfo& info : pattern_registry())
+    for (const uint32_t argument : candidate_arguments(info))
+      if (!error) error = consider({&info, argument});
+  if (!error && !best.pattern.info) error = -EINVAL;
   bool shared = false;  // the cheapest spread's shares are enough
   for (uint32_t i = 0; i < exchanges.count && !error && effort.moves > 0; ++i) {
     Choice plain;
@@ -219,18 +200,6 @@ int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice
   else
     *out = best;
   return error;
-}
-
-int choose_tree(const Costs& costs, Arena& arena, Choice* out) {
-  const auto make = [&](const Pattern& pattern, Choice* choice) {
-    choice->pattern = pattern;
-    int error = pattern.info->tree(costs, pattern.argument, 0, arena, &choice->tree);
-    if (!error) error = fork_join_schedule(choice->tree, choice->tree, arena, &choice->schedule);
-    choice->gather = choice->tree;
-    return error ? error : price_schedule(choice->schedule, costs, arena, &choice->predicted);
-  };
-  return cheapest(
-      arena, [](const Pattern& pattern) { return pattern.info->tree != nullptr; }, make, [](const Choice&) {}, out);
 }
 
 int choose_fork(const Costs& costs, Arena& arena, Choice* out) {

@@ -21,12 +21,9 @@ struct CandidateVisitor {
 int choose_best(Operation op, int root, const Costs& costs, Arena& arena, Choice* out,
                 const SearchEffort& effort = kStartEffort, const CandidateVisitor* visitor = nullptr);
 
-// The cheapest tree under participant 0 for fork and join (team/fork_join.h): priced as join and then fork, the
-// way that a loop of regions goes. 0 or -ENOMEM.
-int choose_tree(const Costs& costs, Arena& arena, Choice* out);
-
-// The same, where the join may go up another tree: `gather` (search_fork). It takes 0.03 ms for 16 participants, 10 ms
-// for 512.
+// The cheapest trees under participant 0 for fork and join (team/fork_join.h): priced as join and then fork, the way
+// that a loop of regions goes; the join may go up another tree, `gather` (search_fork). It takes 0.03 ms for 16
+// participants, 10 ms for 512. 0 or -ENOMEM.
 int choose_fork(const Costs& costs, Arena& arena, Choice* out);
 
 }  // namespace smelt

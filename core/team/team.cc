@@ -64,9 +64,7 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
   return 0;
 }
 
-namespace {
-
-int plan(int (*choose)(const Costs&, Arena&, Choice*), const TeamRequest& request, Arena& arena, ForkPlan* out) {
+int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
   if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
   auto* members = arena.make<uint16_t>(request.n);
   if (!members) return -ENOMEM;
@@ -75,7 +73,7 @@ int plan(int (*choose)(const Costs&, Arena&, Choice*), const TeamRequest& reques
   if (!request.crowded && members_of(request, arena, members)) {
     Choice choice;
     int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
-    if (!error) error = choose(costs, arena, &choice);
+    if (!error) error = choose_fork(costs, arena, &choice);
     if (!error) error = check_schedule(choice.schedule, arena);
     if (error) return error;
     made.tree = choice.tree;
@@ -91,16 +89,6 @@ int plan(int (*choose)(const Costs&, Arena&, Choice*), const TeamRequest& reques
   }
   *out = made;
   return 0;
-}
-
-}  // namespace
-
-int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
-  return plan(choose_fork, request, arena, out);
-}
-
-int plan_one_tree(const TeamRequest& request, Arena& arena, ForkPlan* out) {
-  return plan(choose_tree, request, arena, out);
 }
 
 int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out) {

@@ -41,7 +41,6 @@ struct ForkPlan {
   char pattern[40] = "";           // "sequential": flat
 };
 int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out);
-int plan_one_tree(const TeamRequest& request, Arena& arena, ForkPlan* out);  // ... the same down and up
 
 struct TeamFork {
   ForkJoin* fork = nullptr;

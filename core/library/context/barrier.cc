@@ -7,9 +7,11 @@
 
 #include "base/options.h"
 #include "base/os/os.h"
+#include "generate/patterns.h"
 #include "generate/registry.h"
 #include "library/context/context.h"
 #include "library/patterns/model.h"
+#include "schedule/predict.h"
 #include "schedule/validate.h"
 
 using namespace smelt;
@@ -43,14 +45,42 @@ int allowed_cpus_as_participants(unsigned n, Arena& arena, const uint32_t** out)
   return 0;
 }
 
-// The pattern's own tree; where it is none, the cheapest for going up and down again.
-int plan_tree(const TeamRequest& request, smelt_context& context) {
-  ForkPlan fork;
-  if (context.plan.tree.n == 0) {
-    if (const int error = plan_one_tree(request, context.arena, &fork)) return error;
+// The registry's cheapest tree under participant 0 for going up and down again, as a loop of joins and forks does.
+int cheapest_tree(const Costs& costs, Arena& arena, Tree* out) {
+  double least = 0;
+  for (const PatternInfo& info : pattern_registry()) {
+    if (!info.tree) continue;
+    for (const uint32_t argument : candidate_arguments(info)) {
+      char* const scratch = arena.mark();
+      Tree tree;
+      Schedule schedule;
+      double price = 0;
+      int error = info.tree(costs, argument, 0, arena, &tree);
+      if (!error) error = fork_join_schedule(tree, tree, arena, &schedule);
+      if (!error) error = price_schedule(schedule, costs, arena, &price);
+      if (error) return error;
+      if (out->n > 0 && price >= least) {
+        arena.rewind(scratch);
+        continue;
+      }
+      if ((error = check_schedule(schedule, arena))) return error;
+      *out = tree;
+      least = price;
+    }
   }
-  context.tree = context.plan.tree.n == 0 ? fork.tree : context.plan.tree;
   return 0;
+}
+
+// The pattern's own tree; where it is none, the cheapest one, or a flat one where nobody knows who runs where.
+int plan_tree(const smelt_model* model, const uint32_t* cpus, smelt_context& context) {
+  const TeamPlan& plan = context.plan;
+  context.tree = plan.tree;
+  if (plan.tree.n > 0) return 0;
+  Costs costs;
+  costs.n = plan.n;
+  if (plan.crowd) return sequential_tree(costs, 0, 0, context.arena, &context.tree);
+  if (const int error = costs_for_cpus(model, plan.n, cpus, context.arena, &costs)) return error;
+  return cheapest_tree(costs, context.arena, &context.tree);
 }
 
 }  // namespace
@@ -80,9 +110,10 @@ int smelt_context_create(const smelt_model* model, unsigned n, const unsigned* c
   request.crowded = n > usable_cpus();
   if (!error && !cpus) error = allowed_cpus_as_participants(n, object->arena, &request.cpus);
   if (!error) {
-    request.profile = &(model ? model : loaded)->profile;
+    const smelt_model* const known = model ? model : loaded;
+    request.profile = &known->profile;
     error = plan_team(request, object->arena, &object->plan);
-    if (!error) error = plan_tree(request, *object);
+    if (!error) error = plan_tree(known, request.cpus, *object);
     object->policy = wait_policy(object->plan.crowd, n, request.profile);
   }
   smelt_model_free(loaded);
