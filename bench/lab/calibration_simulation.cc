@@ -149,9 +149,6 @@ Document simulation_document(const SimulationArguments& arguments, const Machine
   for (Document& queue : out["queues"])
     for (uint32_t d = 0; d < kDistances; ++d)
       if (queue["distance"] == kDistanceNames[d]) queue["truth"] = truth.service[d];
-  out["all_to_all"] = {{"members", found.all_to_all.members.size()},
-                       {"measured", found.all_to_all.measured},
-                       {"predicted", found.all_to_all.predicted}};
   out["remarks"] = found.remarks;
   return out;
 }
@@ -177,9 +174,6 @@ std::string simulation_text(const Document& document) {
         "queueing",
         fmt::format("{}: a message takes {}, {} {}", shown(queue, "distance"), shown(queue, "truth", As::kHundredths),
                     queue["reached"] ? "measured" : "measured at most", shown(queue, "service", As::kHundredths)));
-  if (const Document& all = document["all_to_all"]; all["predicted"] > 0)
-    out += fact("adding up",
-                told(all, "an all-to-all of {members} takes {measured|1}, by the measured figures {predicted|1}"));
   return out;
 }
 

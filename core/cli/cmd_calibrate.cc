@@ -121,7 +121,7 @@ Document found_document(const NewProfile& found) {
                   {"methods", methods_document(image.curves)},
                   {"raced", winners_document(image.winners, cpus)},
                   {"remarks", found.remarks}};
-  add_other_figures(out, image.queues, header.all_to_all, image.wait, image.fans, image.distances);
+  add_other_figures(out, image.queues, image.wait, image.fans, image.distances);
   return out;
 }
 

@@ -172,7 +172,7 @@ Document info_document(const Report& r) {
   out["classes"] = classes_document(r.costs.classes);
   out["raced"] = winners_document(r.costs.winners, r.costs.winner_cpus);
   out["methods"] = methods_document(r.costs.curves);
-  add_other_figures(out, r.costs.queues, r.costs.all_to_all, r.costs.wait, r.costs.fans, r.costs.distances);
+  add_other_figures(out, r.costs.queues, r.costs.wait, r.costs.fans, r.costs.distances);
   out["barrier"] = {{"cpus", r.cpus},
                     {"pattern", r.barrier.pattern},
                     {"predicted", r.barrier.predicted},

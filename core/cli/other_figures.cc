@@ -60,9 +60,6 @@ std::string queues_text(const Document& document) {
                             shared_by(distance), queue["reached"] ? "" : "at most ", time_text(queue["service"]),
                             queue["pairs"].back().dump(), shown(queue, "residual", As::kPercent)));
   }
-  if (!document["all_to_all"].is_null())
-    out +=
-        fact("adding up", told(document, "a small all-to-all took {all_to_all|2} times what these figures make of it"));
   return out;
 }
 
@@ -102,10 +99,9 @@ std::string other_figures_text(const Document& document) {
   return out;
 }
 
-void add_other_figures(Document& out, const std::vector<QueueCurves>& queues, float all_to_all, const WaitFigures& wait,
+void add_other_figures(Document& out, const std::vector<QueueCurves>& queues, const WaitFigures& wait,
                        const std::vector<FanCurves>& fans, const std::vector<DistanceCurves>& distances) {
   out["queues"] = queues_document(queues);
-  out["all_to_all"] = all_to_all > 0 ? Document(all_to_all) : Document(nullptr);
   out["waiting"] = nullptr;
   if (wait.poll > 0) {
     out["waiting"] = report_row(wait);

@@ -55,7 +55,6 @@ MachineFile from_image(const ProfileImage& image, const std::string& fallback_na
   file.wait = image.wait;
   file.fans = image.fans;
   file.queues = image.queues;
-  file.all_to_all = image.header.all_to_all;
   file.distances = image.distances;
   file.one_way_hop = image.header.one_way_hop;
   build_costs(file, image.n(), [&](Arena& arena) {

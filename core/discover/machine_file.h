@@ -35,7 +35,6 @@ struct MachineFile {
   WaitFigures wait{};
   std::vector<FanCurves> fans;
   std::vector<QueueCurves> queues;
-  float all_to_all = 0;  // as in the profile
   std::vector<DistanceCurves> distances;
   float one_way_hop = 0;                 // of the ping-pong
   Costs overlap;                         // the overlap-aware costs

@@ -192,10 +192,6 @@ Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOpt
     set_poller(out.image, meter);
     set_crossings(out.image, meter);
     set_queues(out.image, meter, machine.cpu_quota);
-    if (machine.cpu_quota == 0 || machine.cpu_quota >= kAllToAllCores)
-      out.all_to_all = measure_all_to_all(out.image, meter);
-    if (out.all_to_all.predicted > 0)
-      out.image.header.all_to_all = rounded_share(out.all_to_all.measured / out.all_to_all.predicted);
   }
   PackedHeader& header = out.image.header;
   header.created = std::time(nullptr);

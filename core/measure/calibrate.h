@@ -45,7 +45,6 @@ struct Calibration {
   ProfileImage image;                // classes filled in, by distance and rising hop
   std::vector<std::string> remarks;  // one line each: a reason why the figures are less sure than they look
   std::vector<uint16_t> class_of;    // [n * n] index into image.classes, kNobody on the diagonal
-  AllToAll all_to_all;               // of some CPUs: do the figures add up?
   bool ended_early = false;          // CalibrationOptions::seconds were over
   uint32_t at_once = 1;              // pairs that were measured at the same time, at most
 };

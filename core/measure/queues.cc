@@ -16,18 +16,13 @@
 #include "measure/queues.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
 
-#include "base/arena.h"
-#include "generate/patterns.h"
 #include "measure/cores.h"
-#include "profile/text/error.h"
 #include "profile/text/statistics.h"
-#include "schedule/predict.h"
 
 namespace smelt {
 namespace {
@@ -134,35 +129,6 @@ QueueCurves measure_queue(const QueuePairs& pairs, Meter& meter) {
     line[i] = std::max((many - few) / (kLong - kShort), 0.01);
   }
   return fit_queue(pairs.distance, line);
-}
-
-AllToAll measure_all_to_all(const ProfileImage& image, Meter& meter) {
-  AllToAll out;
-  std::vector<uint16_t> cores;
-  for (const auto& [node, cpus] : first_threads(image, image.node))
-    for (uint32_t i : cpus) cores.push_back(static_cast<uint16_t>(i));
-  const size_t n = std::min<size_t>(cores.size(), kAllToAllCores);
-  if (n < 3) return out;
-  for (size_t k = 0; k < n; ++k) out.members.push_back(cores[k * cores.size() / n]);
-  std::sort(out.members.begin(), out.members.end());
-  std::vector<CpuPair> pairs;
-  for (size_t a = 0; a < n; ++a)
-    for (size_t b = a + 1; b < n; ++b)
-      pairs.push_back({static_cast<int>(image.os_cpu[out.members[a]]), static_cast<int>(image.os_cpu[out.members[b]])});
-  out.measured = meter.measure_bursts(pairs, 1);
-  MappedArena arena(size_t{1} << 20);
-  Costs costs;
-  Exchange exchange;
-  Schedule schedule;
-  int error = arena.ok() ? subset_costs(image.costs(), out.members, arena, &costs) : -ENOMEM;
-  if (!error) error = all_to_all(costs, 0, arena, &exchange);
-  if (!error) error = barrier_schedule(exchange, arena, &schedule);
-  if (!error) {
-    for (uint32_t s = 0; s < schedule.begin[n]; ++s) schedule.steps[s].shared_line = false;  // as bursts are
-    error = steady_price(schedule, costs, arena, &out.predicted);
-  }
-  if (error) throw UserError("out of memory for the price of an all-to-all");
-  return out;
 }
 
 }  // namespace smelt

@@ -24,13 +24,4 @@ QueueCurves fit_queue(Distance distance, std::span<const double, kQueueSizes> li
 
 QueueCurves measure_queue(const QueuePairs& pairs, Meter& meter);
 
-// The small all-to-all that shows whether the figures add up: one thread on each of up to eight cores, as far apart as
-// the machine's numbers go; everybody tells everybody, in a loop, ns per round. Fewer than three cores: nothing.
-inline constexpr uint32_t kAllToAllCores = 8;
-struct AllToAll {
-  std::vector<uint16_t> members;  // indices into the profile
-  double measured = 0, predicted = 0;
-};
-AllToAll measure_all_to_all(const ProfileImage& image, Meter& meter);
-
 }  // namespace smelt

@@ -115,7 +115,7 @@ def measure(machine, stride):
     return {"format": "smelt machine profile", "version": 6, "machine": str(machine), "fingerprint": f"{n:016x}",
             "kernel": "gem5", "microcode": "", "created": f"{datetime.date.today()}T00:00:00Z", "kind": "measured",
             "method": "8 round trips", "unit": "cycles", "one_way_hop": statistics.median(costs["hop"].values()),
-            "spread": 0, "pairs_measured": len(costs["hop"]), "poller": poller, "service": [0] * 6, "all_to_all": 0,
+            "spread": 0, "pairs_measured": len(costs["hop"]), "poller": poller, "service": [0] * 6,
             "conditions": [], "others": 0, "crossing": [crossing if name == machine.far else 0 for name in DISTANCES],
             "cpus": place, "matrices": "row = sender, column = receiver, both as in cpus", **matrices,
             "wait": {"poll": 0, "yield": 0, "futex_wake": 0, "futex_return": 0},

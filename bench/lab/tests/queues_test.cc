@@ -113,8 +113,6 @@ TEST(Calibration, FindsHiddenServiceTimesWithinTenPerCent) {
       EXPECT_EQ(found.image.header.service[d], queue->service);
       EXPECT_EQ(found.image.costs().service[d], queue->service);
     }
-    EXPECT_GT(found.all_to_all.measured, 0);
-    EXPECT_NEAR(found.all_to_all.measured / found.all_to_all.predicted, 1, 0.15) << "seed " << seed;
   }
   EXPECT_GT(costs.n, 100u);
 }
@@ -134,7 +132,6 @@ TEST(Calibration, TakesTypicalFiguresWhereThereIsNoPlaceForTwoPairs) {
   const Calibration found = run(*simulate(read_machine_file("synthetic:pack:2 core:1 pu:1")));
   EXPECT_TRUE(found.image.queues.empty());
   EXPECT_EQ(found.image.header.service[index_of(Distance::kOther)], typical_cost(Distance::kOther).service);
-  EXPECT_EQ(found.image.header.all_to_all, 0);
 }
 
 TEST(Calibration, OfAQuotaOfCpusHasNoMorePairs) {

@@ -128,7 +128,6 @@ ProfileImage sample() {
   image.fans = {{5, 0, {1, 2, 3, 4, 5, 0}, {6.5f, 7, 8, 9, 10, 0}}};
   image.queues = {{5, 1, {30.5f, 31, 62}, 15.5f, 0.021f}, {2, 0, {1, 1}, 0.25f, 0}};
   image.header.service[5] = 15.5f;
-  image.header.all_to_all = 1.031f;
   image.distances = {{0, 0, {1, 2.25f}, {3.1f}, {4}}, {5, 0, {10}, {30}, {40.7f}}};
   Winner winner{2, 3, 0, 0, 150.1f, 155.5f, 0.02f, 161.5f, 57, "knomial:2"};
   image.add_winner(winner, {2, 0, 1, 0xffffffff, 8, 7});

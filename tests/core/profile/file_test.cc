@@ -353,7 +353,6 @@ TEST_F(ProfileFile, UnbelievableMeasurementsAreRefused) {
       {"queues is not a cost", [](Packed& p) { p.queues()[0].service = kInfinity; }},
       {"header is not a cost", [](Packed& p) { p.header().service[5] = -1; }},
       {"header is not a cost", [](Packed& p) { p.header().crossing[5] = kInfinity; }},
-      {"header is not a cost", [](Packed& p) { p.header().all_to_all = kInfinity; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].gather[5] = 1e9f; }},
       {"fans is not a cost", [](Packed& p) { p.fans()[0].scatter[0] = -kInfinity; }},
       {"curve is of an unknown distance", [](Packed& p) { p.distances()[1].distance = kDistances; }},

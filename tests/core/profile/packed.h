@@ -24,7 +24,6 @@ class Packed {
     head.spread = 0.1f;
     for (uint32_t d = 1; d < kDistances; ++d) head.service[d] = 0.5f * static_cast<float>(d);
     for (uint32_t d = 1; d < kDistances; ++d) head.crossing[d] = 3 * static_cast<float>(d);
-    head.all_to_all = 1.25f;
     head.pairs_measured = n * (n - 1);
     head.curve_sets = counts.curve_sets;
     head.classes = counts.classes;
