@@ -102,7 +102,9 @@ std::vector<EnvironmentChange> network_parameters(const LaunchChoice& choice) {
 QuotaTeam team_of_shims() {
   const QuotaTeam team = team_by_quota();
   if (team.threads == 0 || (environment("SMELT_FIT") && std::strcmp(options().fit, "0") == 0)) return {};
-  return !environment("SMELT_OPENMP") || options().gomp || options().kmp ? team : QuotaTeam{};
+  bool served = !environment("SMELT_OPENMP");
+  for (bool Options::*const shim : {&Options::gomp, &Options::kmp}) served = served || options().*shim;
+  return served ? team : QuotaTeam{};
 }
 
 // --fit and --bind ask for these.
