@@ -71,10 +71,8 @@ bool come_to_meeting(HotRecord& hot, uint32_t me, std::atomic<uint32_t>& cpu) {
   hot.docked.fetch_add(1, std::memory_order_release);  // the master reads `cpu` after it has seen all of them
   if (hot.canary) hot.canary->follow(me, policy);
   if (!wait_briefly(hot.ready.epoch, generation, policy)) wait_slowly(hot.ready, generation, nullptr, policy);
-  if (!hot.fork) return false;
-  hot.barrier->publish_cpu(me);
-  hot.fork->publish_cpu(me);
-  return true;
+  if (hot.barrier) hot.barrier->publish_cpu(me);
+  return hot.fork;
 }
 
 bool was_worthwhile(const HotRecord& hot, const RegionRecord& region) {

@@ -4,13 +4,20 @@
 
 #include "base/os/os.h"
 #include "base/seat.h"
-#include "team/pages.h"
 
 namespace smelt {
 namespace {
 
 // Lines that a participant's signal step needs: one if all its readers poll the same, else one per reader.
 uint32_t lines_of(const Step& step) { return step.shared_line && step.count > 0 ? 1 : step.count; }
+
+size_t rounded(size_t bytes, size_t unit = kLineBytes) { return (bytes + unit - 1) / unit * unit; }
+
+// Where pages are larger, some lines lie with those of another node.
+constexpr size_t kPageBytes = 4096;
+
+// Do the lines of participant p begin a page?
+bool begins_page(const uint16_t* node, uint32_t p) { return node && p > 0 && node[p] != node[p - 1]; }
 
 // All steps have so many peers.
 uint32_t peers_of(const Schedule& schedule) {
@@ -57,7 +64,7 @@ size_t Barrier::lines_begin(const Schedule& schedule) {
 size_t Barrier::bytes(const Schedule& schedule, const uint16_t* node) {
   size_t bytes = lines_begin(schedule);
   for (uint32_t p = 0; p < schedule.n; ++p) {
-    bytes = lines_from(bytes, node, p);
+    if (begins_page(node, p)) bytes = rounded(bytes, kPageBytes);
     for (uint32_t s = schedule.begin[p]; s < schedule.begin[p + 1]; ++s)
       if (schedule.steps[s].kind == StepKind::kSignal) bytes += lines_of(schedule.steps[s]) * sizeof(Line);
   }
@@ -97,7 +104,7 @@ void Barrier::lay_out(const Schedule& schedule, const uint16_t* node, Action* ac
   auto* const flags = reinterpret_cast<Line**>(actions + schedule.begin[schedule.n]);
   size_t at = lines_begin(schedule);
   for (uint32_t p = 0; p < schedule.n; ++p) {
-    at = lines_from(at, node, p);
+    if (begins_page(node, p)) at = rounded(at, kPageBytes);
     const uint32_t first = schedule.begin[p], end = schedule.begin[p + 1];
     programs_[p] = {actions + first, end - first};
     for (uint32_t s = first; s < end; ++s) {

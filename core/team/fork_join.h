@@ -40,12 +40,10 @@ struct ForkMessage {
 
 class alignas(kLineBytes) ForkJoin {
  public:
-  // As a barrier's: `node` is that of each participant, whose lines lie there if it is the first to touch them.
-  static size_t bytes(uint32_t n, const uint16_t* node);
+  static size_t bytes(uint32_t n);
 
-  // In zeroed `memory` of that size, aligned to a page. Both trees span n participants with root 0 and are copied.
-  static ForkJoin* create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory,
-                          const uint16_t* node);
+  // In zeroed `memory` of that size, aligned to kLineBytes. Both trees span n participants with root 0 and are copied.
+  static ForkJoin* create(const Tree& join, const Tree& fork, const WaitPolicy& policy, void* memory);
 
   // The master, participant 0. No fork before everybody has arrived at the episode before.
   void fork(uint64_t epoch, const ForkMessage& message) { pass_on(0, epoch, message); }
@@ -56,7 +54,7 @@ class alignas(kLineBytes) ForkJoin {
   // A worker: arrives at `epoch`, after all below it. False: stopped.
   bool arrive(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop) {
     if (!gather_below(me, epoch, stop)) return false;
-    post(places_[me].own->arrival, epoch, policy_.order);
+    post(nodes_[me].arrival, epoch, policy_.order);
     return true;
   }
 
@@ -71,7 +69,7 @@ class alignas(kLineBytes) ForkJoin {
 
   // Its second half, for a worker: hands `mine` up.
   void arrive_with(uint32_t me, uint64_t epoch, void* mine) {
-    Said<void*>& arrival = places_[me].own->arrival;
+    Said<void*>& arrival = nodes_[me].arrival;
     arrival.word = mine;
     post(arrival, epoch, policy_.order);
   }
@@ -80,16 +78,13 @@ class alignas(kLineBytes) ForkJoin {
   // without yielding before it sleeps.
   bool await(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, ForkMessage* message,
              bool asleep = false) {
-    Said<ForkMessage>& release = places_[me].parent->release;
+    Said<ForkMessage>& release = nodes_[nodes_[me].parent].release;
     if (!wait_briefly(release.epoch, epoch, policy_, stop) && !wait_long(release, me, epoch, stop, asleep))
       return false;
     *message = release.word;  // ordered by the acquire of the epoch; not changed before we have arrived again
-    if (places_[me].forks) pass_on(me, epoch, *message);
+    if (nodes_[me].forks) pass_on(me, epoch, *message);
     return true;
   }
-
-  // As Barrier::publish_cpu.
-  void publish_cpu(uint32_t me);
 
   // Wakes all sleepers so that they look at their stop word again.
   void wake_all();
@@ -107,23 +102,20 @@ class alignas(kLineBytes) ForkJoin {
   };
   static_assert(sizeof(Epoch) + sizeof(ForkMessage) <= 64);
 
-  struct Lines {  // a participant's, which it alone writes
+  struct Node {
     Said<ForkMessage> release;
     Said<void*> arrival;  // with the data of a reduction
-    // The message in the release line, which is written by pass_on alone, after this. Nobody else touches it.
-    alignas(kLineBytes) ForkMessage passed;
-  };
-
-  struct Place {  // of a participant in both trees; read-only after creation
-    Lines* own;
-    Lines* parent;  // of the fork
-    Lines** child;  // of the join, in the tree's order
-    uint16_t children;
-    bool forks;  // it has children in the fork
+    // The participant's own, on a line that nobody else touches. (Among what all read, in front of all nodes, its place
+    // in the trees made a region of two near CPUs take 1.06 times as long.)
+    alignas(kLineBytes) uint16_t parent;  // of the fork
+    bool forks;                           // it has children there
+    uint16_t children;                    // of the join
+    uint32_t first_child;                 // in children_
+    ForkMessage passed;  // the message in the release line, which is written by pass_on alone, after this
   };
 
   void pass_on(uint32_t me, uint64_t epoch, const ForkMessage& message) {
-    Lines& own = *places_[me].own;
+    Node& own = nodes_[me];
     // A program's loops run the same region again and again: the message is stored when it is another one. The message
     // passed on last is compared here, not in the line: the children poll the line, so a look at it would fetch it back
     // before the store of the epoch fetches it again (transport/line.h). Plain accesses both: nobody else has `passed`,
@@ -143,21 +135,22 @@ class alignas(kLineBytes) ForkJoin {
   // Waits for the children in the join from the `*taken`-th on, and takes what each brings.
   template <typename Take>
   bool take_below(uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, uint32_t* taken, Take take) {
-    const Place& place = places_[me];
-    for (; *taken < place.children; ++*taken) {
-      Said<void*>& flag = place.child[*taken]->arrival;
+    const Node& own = nodes_[me];
+    const uint16_t* const child = children_ + own.first_child;
+    for (; *taken < own.children; ++*taken) {
+      Said<void*>& flag = nodes_[child[*taken]].arrival;
       if (!wait_briefly(flag.epoch, epoch, policy_, stop) && !wait_long(flag, me, epoch, stop)) return false;
       take(flag.word);  // both ordered by the acquire of the epoch
     }
     return true;
   }
 
-  static size_t lines_begin(uint32_t n);  // in the memory, behind all else
   bool wait_long(Flag flag, uint32_t me, uint64_t epoch, const std::atomic<uint64_t>* stop, bool asleep = false);
 
   uint32_t n_;
   WaitPolicy policy_;
-  Place* places_;  // [n]
+  Node* nodes_;               // [n]
+  const uint16_t* children_;  // [n - 1] of the join, by parent, in the tree's order
 };
 
 }  // namespace smelt

@@ -78,7 +78,6 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
     if (error) return error;
     made.tree = choice.tree;
     made.gather = choice.gather;
-    made.node = costs.node;
     made.predicted = choice.predicted;
     pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
   } else {
@@ -92,10 +91,10 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
 }
 
 int make_fork(const ForkPlan& plan, const WaitPolicy& policy, TeamFork* out) {
-  const size_t bytes = ForkJoin::bytes(plan.tree.n, plan.node);
+  const size_t bytes = ForkJoin::bytes(plan.tree.n);
   void* memory = os::map_pages(bytes);
   if (!memory) return -ENOMEM;
-  *out = {ForkJoin::create(plan.gather, plan.tree, policy, memory, plan.node), bytes};
+  *out = {ForkJoin::create(plan.gather, plan.tree, policy, memory), bytes};
   return 0;
 }
 

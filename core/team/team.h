@@ -35,10 +35,9 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out);
 // How the team's master starts the others and gathers them: the cheapest trees for where they run; flat ones where that
 // is not known. 0 or -ENOMEM.
 struct ForkPlan {
-  Tree tree, gather;               // down and up, root 0; in the arena that the plan was made in
-  const uint16_t* node = nullptr;  // as TeamPlan's
-  double predicted = 0;            // ns per join and fork; 0: not known where the threads run
-  char pattern[40] = "";           // "sequential": flat
+  Tree tree, gather;      // down and up, root 0; in the arena that the plan was made in
+  double predicted = 0;   // ns per join and fork; 0: not known where the threads run
+  char pattern[40] = "";  // "sequential": flat
 };
 int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out);
 
