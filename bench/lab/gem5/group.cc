@@ -10,29 +10,25 @@
 //                       for others between two calls (Smelt's group knows that: loose); alone, all begin at one time
 //                       (strict). Each call has the other of two buffers. Every result is checked before.
 #include <smelt/group.h>
-#include <sys/mman.h>
-#include <x86intrin.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <numeric>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/fingerprint.h"
 #include "base/os/shared_memory.h"
+#include "flat.h"
 #include "generate/registry.h"
 #include "measure/meeting.h"
 #include "profile/profile.h"
 #include "schedule/winner.h"
+#include "sm.h"
+#include "xhc.h"
 
 // The shared memory of a group whose participants are all threads: one mapping (in place of linux_shared_memory.cc).
 namespace smelt::os {
@@ -63,339 +59,7 @@ int write_process(int32_t, const void*, uint64_t, uint64_t) { return -ENOSYS; }
 
 namespace {
 
-using Word = std::atomic<uint64_t>;
-
-int cores, nodes;
-constexpr int kMostCores = 64;
-
-struct alignas(64) Line {
-  Word word;
-};
-
-// Acquire: what the sender wrote before its store is seen after this.
-template <class Holds>
-void wait_until(const Word& word, Holds holds) {
-  for (int polls = 0; !holds(word.load(std::memory_order_acquire)); polls++) {
-    _mm_pause();
-    if (polls > 1000) std::this_thread::yield();  // No simulated core is shared.
-  }
-}
-void wait_for(const Line& line, uint64_t value) {
-  wait_until(line.word, [value](uint64_t now) { return now >= value; });
-}
-// Release: pairs with the acquire of wait_until.
-void tell(Line& line, uint64_t value) { line.word.store(value, std::memory_order_release); }
-// Acquire and release: who sees the last addition sees what all wrote before theirs.
-uint64_t add(Line& line, uint64_t value) { return line.word.fetch_add(value, std::memory_order_acq_rel) + value; }
-
-void add(double* to, const double* from, size_t count) {
-  for (size_t i = 0; i < count; i++) to[i] += from[i];
-}
-
-// A T of each rank's, on pages of its own, which lie on its node once it has touched them first.
-template <class T>
-class OfEach {
- public:
-  OfEach() {
-    void* memory = mmap(nullptr, kBytes * cores, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) std::abort();
-    base_ = static_cast<char*>(memory);
-  }
-  T& operator[](int rank) { return *reinterpret_cast<T*>(base_ + rank * kBytes); }  // As mmap left it: zeros.
-  void touch(int rank) {
-    for (size_t at = 0; at < kBytes; at += 4096) base_[rank * kBytes + at] = 0;
-  }
-
- private:
-  static constexpr size_t kBytes = (sizeof(T) + 4095) / 4096 * 4096;
-  char* base_;
-};
-
-// Root is rank 0.
-class Way {
- public:
-  virtual ~Way() = default;
-  virtual void enter(int me) = 0;  // once, before all calls
-  virtual void barrier(int me) = 0;
-  virtual void broadcast(int me, char* data, size_t bytes) = 0;
-  virtual void reduce(int me, const double* in, double* out, size_t count) = 0;
-  virtual void allreduce(int me, const double* in, double* out, size_t count) {
-    reduce(me, in, out, count);
-    broadcast(me, reinterpret_cast<char*>(out), count * sizeof *out);
-  }
-};
-
-// Calls `piece(offset, length)` for each piece of a message.
-template <class Piece>
-void in_pieces(size_t total, size_t most, Piece piece) {
-  for (size_t at = 0; at < total; at += most) piece(at, std::min(most, total - at));
-}
-constexpr size_t kPiece = 16 << 10;
-
-// What anybody would write first, and libgomp's barrier: one shared line that all poll, one counter that all add to,
-// one buffer that all read. Operands are copied to a buffer of each rank's, and the root adds them up. Each buffer has
-// two halves in turn.
-class Flat : public Way {
- public:
-  void enter(int me) override { rank_.touch(me); }
-  void barrier(int me) override {
-    const uint64_t epoch = ++rank_[me].epoch;
-    if (add(shared_.arrived, 1) == epoch * cores) tell(shared_.released, epoch);
-    wait_for(shared_.released, epoch);
-  }
-  void broadcast(int me, char* data, size_t bytes) override {
-    in_pieces(bytes, kPiece, [&](size_t at, size_t length) {
-      const uint64_t k = ++rank_[me].down;
-      char* const shared = rank_[0].room[0][k % 2];
-      if (me == 0) {
-        if (k > 2) wait_for(shared_.taken[k % 2], (k - 1) / 2 * (cores - 1));
-        std::memcpy(shared, data + at, length);
-        tell(shared_.published, k);
-      } else {
-        wait_for(shared_.published, k);
-        std::memcpy(data + at, shared, length);
-        add(shared_.taken[k % 2], 1);
-      }
-    });
-  }
-  void reduce(int me, const double* in, double* out, size_t count) override {
-    in_pieces(count, kPiece / sizeof *in, [&](size_t at, size_t length) {
-      const uint64_t k = ++rank_[me].up;
-      if (me != 0) {
-        if (k > 2) wait_for(shared_.freed, k - 2);
-        std::memcpy(rank_[me].room[1][k % 2], in + at, length * sizeof *in);
-        add(shared_.filled[k % 2], 1);
-        return;
-      }
-      std::memcpy(out + at, in + at, length * sizeof *in);
-      wait_for(shared_.filled[k % 2], (k + 1) / 2 * (cores - 1));
-      for (int i = 1; i < cores; i++) add(out + at, reinterpret_cast<double*>(rank_[i].room[1][k % 2]), length);
-      tell(shared_.freed, k);
-    });
-  }
-
- private:
-  struct Rank {
-    uint64_t epoch, down, up;
-    alignas(64) char room[2][2][kPiece];
-  };
-  OfEach<Rank> rank_;
-  struct {
-    Line arrived, released, published, freed, taken[2], filled[2];
-  } shared_{};
-};
-
-// Open MPI's coll/sm (ompi/mca/coll/sm, by what its sources do): eight segments of an 8 KiB fragment for each rank. An
-// operation takes four of them, guarded by a flag that the root raises when all have left it and each rank leaves. A
-// broadcast goes down a tree of degree 4, fragment by fragment, each rank told by a control word of its own; operands
-// of a reduction all go to the root, which is told by a word for each rank, eight of them in a line. An allreduce is
-// a reduction and a broadcast. A barrier counts children up and releases them down the tree.
-class Sm : public Way {
- public:
-  void enter(int me) override { rank_.touch(me); }
-  void barrier(int me) override {
-    const int turn = static_cast<int>(rank_[me].barriers++ % 2);
-    Rank& mine = rank_[me];
-    const uint64_t children = std::max(0, std::min(kDegree, cores - 1 - kDegree * me));
-    if (children > 0) {
-      wait_for(mine.in[turn], children);
-      tell(mine.in[turn], 0);
-    }
-    if (me != 0) {
-      add(rank_[parent(me)].in[turn], 1);
-      wait_for(mine.out[turn], 1);
-      tell(mine.out[turn], 0);
-    }
-    tell_children(
-        me, [&](Rank& child) -> Line& { return child.out[turn]; }, 1);
-  }
-  void broadcast(int me, char* data, size_t bytes) override {
-    in_segments(me, bytes, [&](int segment, size_t at, size_t length) {
-      const char* from = rank_[me].fragment[segment];
-      if (me == 0) {
-        std::memcpy(rank_[me].fragment[segment], data + at, length);
-      } else {
-        Line& told = rank_[me].told[segment];
-        wait_for(told, 1);
-        tell(told, 0);
-        if (kDegree * me + 1 < cores)
-          std::memcpy(rank_[me].fragment[segment], rank_[parent(me)].fragment[segment], length);
-        else
-          from = rank_[parent(me)].fragment[segment];
-      }
-      tell_children(
-          me, [&](Rank& child) -> Line& { return child.told[segment]; }, length);
-      if (me != 0) std::memcpy(data + at, from, length);
-    });
-  }
-  void reduce(int me, const double* in, double* out, size_t count) override {
-    in_segments(me, count * sizeof *in, [&](int segment, size_t bytes_at, size_t length) {
-      const size_t at = bytes_at / sizeof *in;
-      if (me != 0) {
-        std::memcpy(rank_[me].fragment[segment], in + at, length);
-        rank_[0].heard[segment][me].store(length, std::memory_order_release);  // Pairs with wait_until.
-        return;
-      }
-      std::memcpy(out + at, in + at, length);
-      for (int i = cores - 1; i > 0; i--) {
-        wait_until(rank_[0].heard[segment][i], [](uint64_t now) { return now != 0; });
-        rank_[0].heard[segment][i].store(0, std::memory_order_relaxed);  // The flag's next use publishes it.
-        add(out + at, reinterpret_cast<double*>(rank_[i].fragment[segment]), length / sizeof *in);
-      }
-    });
-  }
-
- private:
-  static constexpr int kDegree = 4, kSegments = 8, kFlags = 2;
-  static constexpr size_t kFragment = 8 << 10;
-  struct Rank {
-    uint64_t operations, barriers;
-    Line in[2], out[2], told[kSegments];
-    alignas(64) Word heard[kSegments][kMostCores];
-    alignas(64) char fragment[kSegments][kFragment];
-  };
-  struct alignas(64) Flag {
-    Word users, operation;
-  };
-
-  static int parent(int me) { return (me - 1) / kDegree; }
-  template <class Which>
-  void tell_children(int me, Which which, uint64_t value) {
-    for (int c = kDegree * me + 1; c <= kDegree * me + kDegree && c < cores; c++) tell(which(rank_[c]), value);
-  }
-  template <class Segment>
-  void in_segments(int me, size_t bytes, Segment segment) {
-    constexpr int kOfFlag = kSegments / kFlags;
-    in_pieces(bytes, kOfFlag * kFragment, [&](size_t begin, size_t all) {
-      const uint64_t operation = rank_[me].operations++;
-      Flag& flag = flag_[operation % kFlags];
-      if (me == 0) {
-        wait_until(flag.users, [](uint64_t users) { return users == 0; });
-        flag.users.store(cores - 1, std::memory_order_relaxed);  // Published by the next store.
-        flag.operation.store(operation + 1, std::memory_order_release);
-      } else {
-        wait_until(flag.operation, [&](uint64_t now) { return now > operation; });
-      }
-      in_pieces(all, kFragment, [&](size_t at, size_t length) {
-        segment(static_cast<int>(operation % kFlags * kOfFlag + at / kFragment), begin + at, length);
-      });
-      // Release: the root's next use of the segments comes after ours.
-      if (me != 0) flag.users.fetch_sub(1, std::memory_order_release);
-    });
-  }
-
-  OfEach<Rank> rank_;
-  Flag flag_[kFlags]{};
-};
-
-// Open MPI's coll/xhc (Katevenis, Ploumidis, Marazakis: A framework for hierarchical single-copy MPI collectives on
-// multicore nodes, CLUSTER 2022) where nothing but copying in and out is to be had: the ranks of a node have a leader,
-// the leaders rank 0. Every line has one writer. Data go from a leader's buffer to all members; a leader fills its own
-// from its leader's. Operands are copied into buffers of all ranks'; up to 1 KiB the leader adds them up, of longer
-// ones each other member a slice. Pieces follow each other through two halves of a buffer.
-class Xhc : public Way {
- public:
-  void enter(int me) override { rank_.touch(me); }
-  void barrier(int me) override {
-    const uint64_t epoch = ++rank_[me].epoch;
-    for (int level = 0; level < 2; level++)
-      if (leads(me, level)) for_members(me, level, [&](Rank& member) { wait_for(member.on[level].arrived, epoch); });
-    if (me != 0) {
-      tell(rank_[me].on[top(me)].arrived, epoch);
-      wait_for(rank_[leader(me)].on[top(me)].released, epoch);
-    }
-    for (int level = 1; level >= 0; level--)
-      if (leads(me, level)) tell(rank_[me].on[level].released, epoch);
-  }
-  void broadcast(int me, char* data, size_t bytes) override {
-    in_pieces(bytes, kPiece, [&](size_t at, size_t length) { broadcast_piece(me, data + at, length); });
-  }
-  void reduce(int me, const double* in, double* out, size_t count) override {
-    in_pieces(count, kPiece / sizeof *in,
-              [&](size_t at, size_t length) { reduce_piece(me, in + at, out + at, length); });
-  }
-  void allreduce(int me, const double* in, double* out, size_t count) override {
-    in_pieces(count, kPiece / sizeof *in, [&](size_t at, size_t length) {
-      reduce_piece(me, in + at, out + at, length);
-      broadcast_piece(me, reinterpret_cast<char*>(out + at), length * sizeof *in);
-    });
-  }
-
- private:
-  static constexpr size_t kLeaderAlone = 1 << 10;
-  struct Rank {
-    uint64_t epoch, down, up;
-    // As a member: arrived, acknowledged, ready, sliced; as a leader: released, published, taken.
-    struct {
-      Line arrived, released, published, acknowledged, ready, sliced, taken;
-    } on[2];
-    alignas(64) char down_room[2][kPiece], up_room[2][kPiece];
-  };
-
-  // Level 0 is the ranks of a node, level 1 the leaders of nodes. The highest on which this one is a member, or leads:
-  static int size() { return cores / nodes; }
-  static int top(int me) { return me % size() == 0 && nodes > 1 ? 1 : 0; }
-  static int leader(int me) { return me % size() == 0 ? 0 : me / size() * size(); }
-  static bool leads(int me, int level) { return me % size() == 0 && (level == 0 || me == 0); }
-  static int stride(int level) { return level == 0 ? 1 : size(); }
-  static int members(int level) { return level == 0 ? size() : nodes; }
-  template <class Visit>
-  void for_members(int leader, int level, Visit visit) {
-    for (int i = 1; i < members(level); i++) visit(rank_[leader + i * stride(level)]);
-  }
-
-  void broadcast_piece(int me, char* data, size_t length) {
-    Rank& mine = rank_[me];
-    const uint64_t k = ++mine.down;
-    const char* from = rank_[leader(me)].down_room[k % 2];
-    if (me != 0) wait_for(rank_[leader(me)].on[top(me)].published, k);
-    if (me % size() == 0) {
-      for (int level = 0; level < 2 && k > 2; level++)
-        if (leads(me, level))
-          for_members(me, level, [&](Rank& member) { wait_for(member.on[level].acknowledged, k - 2); });
-      std::memcpy(mine.down_room[k % 2], me == 0 ? data : from, length);
-      if (me != 0) tell(mine.on[1].acknowledged, k);
-      for (int level = 1; level >= 0; level--)
-        if (leads(me, level)) tell(mine.on[level].published, k);
-      if (me != 0) std::memcpy(data, mine.down_room[k % 2], length);
-    } else {
-      std::memcpy(data, from, length);
-      tell(mine.on[0].acknowledged, k);
-    }
-  }
-
-  void reduce_piece(int me, const double* in, double* out, size_t count) {
-    Rank& mine = rank_[me];
-    const uint64_t k = ++mine.up;
-    const auto room = [&](Rank& rank) { return reinterpret_cast<double*>(rank.up_room[k % 2]); };
-    if (me != 0 && k > 2) wait_for(rank_[leader(me)].on[top(me)].taken, k - 2);
-    std::memcpy(room(mine), in, count * sizeof *in);
-    const bool sliced = count * sizeof *in > kLeaderAlone;
-    for (int level = 0; level < 2; level++) {
-      if (members(level) == 1) continue;
-      Rank& head = leads(me, level) ? mine : rank_[leader(me)];
-      const int first = leads(me, level) ? me : leader(me);
-      tell(mine.on[level].ready, k);
-      if (&head != &mine && sliced) {
-        wait_for(head.on[level].ready, k);
-        for_members(first, level, [&](Rank& member) { wait_for(member.on[level].ready, k); });
-        const size_t others = members(level) - 1, i = (me - first) / stride(level) - 1;
-        const size_t begin = count * i / others, end = count * (i + 1) / others;
-        for_members(first, level, [&](Rank& member) { add(room(head) + begin, room(member) + begin, end - begin); });
-        tell(mine.on[level].sliced, k);
-      }
-      if (&head != &mine) return;
-      for_members(me, level, [&](Rank& member) {
-        wait_for(sliced ? member.on[level].sliced : member.on[level].ready, k);
-        if (!sliced) add(room(mine), room(member), count);
-      });
-      tell(mine.on[level].taken, k);
-    }
-    std::memcpy(out, room(mine), count * sizeof *in);  // Only the root comes here.
-  }
-
-  OfEach<Rank> rank_;
-};
+using namespace simulated;
 
 void add_left(void*, const void* left, void* right, size_t count) {
   add(static_cast<double*>(right), static_cast<const double*>(left), count);
@@ -557,7 +221,7 @@ class Runner {
 
   const std::vector<Command>& commands_;
   OfEach<Buffers> buffers_;
-  Line arrived_{}, started_{};
+  SharedLine arrived_{}, started_{};
   Word start_time_{0};
 };
 
