@@ -201,7 +201,7 @@ int run_calibrate(const CalibrateArguments& arguments) {
   request.stop = interruption.asked();
   StageLines lines(!arguments.quiet && !arguments.json, interruption);
   request.progress = std::ref(lines);
-  if (!arguments.quiet && !arguments.json) request.tell = warn;  // the document has remarks and resumed_pairs
+  if (!arguments.quiet && !arguments.json) request.tell = warn;
   try {
     report(arguments, calibrate_this_machine(request));
     return 0;
