@@ -43,9 +43,8 @@ struct Laps {
 };
 
 // Runs both races within the time that the settings give. Fills in the finalists' figures, and returns the index of the
-// winner.
-// `skew`: the longest delay, in episodes of the fastest tight loop, of which everybody runs a lap before; 0: the tight
-// race alone decides.
+// winner. `skew`: the longest delay, in episodes of the fastest tight loop, of which everybody runs a lap before; 0:
+// the tight race alone decides.
 uint32_t race_finalists(const Laps& laps, const RaceSettings& settings, double skew, std::vector<Finalist>* finalists);
 
 }  // namespace smelt

@@ -196,7 +196,7 @@ class Runner {
     meet();
   }
 
-  // Of rank 0: the time of a call.
+  // Rank 0 gets the time of a call, the others 0.
   double time(int me, const Command& command, bool strict) {
     const int times = command.repetitions, warm = times / 4;
     uint64_t start = meet();

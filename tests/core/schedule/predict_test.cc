@@ -346,7 +346,7 @@ TEST(SteadyPrice, IsPositiveAndNeverAboveTheMakespan) {
           double steady = 0;
           ASSERT_EQ(steady_price(choice.schedule, costs, arena, &steady), 0);
           EXPECT_EQ(arena.left(), left);
-          // Of one round: and collisions.
+          // A loop of one round has collisions beside.
           double most = choice.predicted * (1 + 1e-6);
           if (choice.exchange.rounds == 1)
             most += 0.375 * (costs.n - 1) * *std::max_element(costs.ready_read, costs.ready_read + costs.n * costs.n);
