@@ -1,6 +1,6 @@
 // What anybody would write first, and libgomp's barrier: one shared line that all poll, one counter that all add to,
-// one buffer that all read. Operands are copied to a buffer of each rank's, and the root adds them up. Each buffer has
-// two halves in turn.
+// one buffer that all read. Operands are copied to a buffer of each rank's, and the root adds them up. A row of blocks
+// is copied whole, and each takes its own. Each buffer has two halves in turn.
 #pragma once
 
 #include "way.h"
@@ -45,15 +45,37 @@ class Flat : public Way {
       tell(shared_.freed, k);
     });
   }
+  void scatter(int me, const char* in, char* out, size_t bytes) override {
+    const uint64_t k = ++rank_[me].down;
+    char* const shared = rank_[0].row[k % 2];
+    if (me == 0) {
+      if (k > 2) wait_for(shared_.taken[k % 2], (k - 1) / 2 * (cores - 1));
+      std::memcpy(shared, in, bytes * cores);
+      tell(shared_.published, k);
+      std::memcpy(out, in, bytes);
+    } else {
+      wait_for(shared_.published, k);
+      std::memcpy(out, shared + me * bytes, bytes);
+      add(shared_.taken[k % 2], 1);
+    }
+  }
+  void alltoall(int me, const char* in, char* out, size_t bytes) override {
+    // Nobody has the next row but one before all have told of this one, and so have left the row before.
+    const uint64_t k = ++rank_[me].rows;
+    std::memcpy(rank_[me].row[k % 2], in, bytes * cores);
+    add(shared_.rows, 1);
+    wait_for(shared_.rows, k * cores);
+    for (int i = 0; i < cores; i++) std::memcpy(out + i * bytes, rank_[i].row[k % 2] + me * bytes, bytes);
+  }
 
  private:
   struct Rank {
-    uint64_t epoch, down, up;
-    alignas(64) char room[2][2][kPiece];
+    uint64_t epoch, down, up, rows;
+    alignas(64) char room[2][2][kPiece], row[2][kRow];
   };
   OfEach<Rank> rank_;
   struct {
-    SharedLine arrived, released, published, freed, taken[2], filled[2];
+    SharedLine arrived, released, published, freed, taken[2], filled[2], rows;
   } shared_{};
 };
 

@@ -5,7 +5,9 @@
 //
 //   cost I J HOP SEND RECEIVE READ   what a message from I to J costs, in cycles: goes into PROFILE with what Smelt
 //                       chooses under all of them. Without such lines PROFILE is there already
-//   OP BYTES WAY REPS   op: barrier, broadcast, reduce, allreduce; way: smelt, flat, sm, xhc. Sums of doubles, root 0.
+//   OP BYTES WAY REPS   op: barrier, broadcast, reduce, allreduce, scatter, alltoall; way: smelt, flat, sm, xhc,
+//                       linear, as far as it has that. Sums of doubles, root 0; the bytes of a scatter and an alltoall
+//                       are those of a block.
 //                       GROUP OP BYTES WAY in-a-loop alone: cycles until the last one has left. In a loop nobody waits
 //                       for others between two calls (Smelt's group knows that: loose); alone, all begin at one time
 //                       (strict). Each call has the other of two buffers. Every result is checked before.
@@ -24,6 +26,7 @@
 #include "base/os/shared_memory.h"
 #include "flat.h"
 #include "generate/registry.h"
+#include "linear.h"
 #include "measure/meeting.h"
 #include "profile/profile.h"
 #include "schedule/winner.h"
@@ -99,6 +102,13 @@ class Smelt : public Way {
     const smelt_data from = seen(in), to = seen(out);
     check(smelt_group_allreduce(group_[me], &from, &to, count, &fold_));
   }
+  void scatter(int me, const char* in, char* out, size_t bytes) override {
+    const smelt_data to = seen(out);
+    check(smelt_group_scatter(group_[me], in, &to, bytes, 0));
+  }
+  void alltoall(int me, const char* in, char* out, size_t bytes) override {
+    check(smelt_group_alltoall(group_[me], in, out, bytes));
+  }
 
  private:
   static smelt_data seen(const void* memory) { return {const_cast<void*>(memory), nullptr, nullptr, nullptr}; }
@@ -112,8 +122,12 @@ class Smelt : public Way {
   smelt_group* group_[kMostCores] = {};
 };
 
+enum class Op { kBarrier, kBroadcast, kReduce, kAllreduce, kScatter, kAlltoall };
+constexpr const char* kOps[] = {"barrier", "broadcast", "reduce", "allreduce", "scatter", "alltoall"};
+
 struct Command {
-  std::string op, name;
+  Op op;
+  std::string name;
   size_t bytes;
   Way* way;
   int repetitions;
@@ -121,8 +135,9 @@ struct Command {
 
 // A rank's own memory, and where it reports.
 constexpr int kBuffers = 2;
-constexpr size_t kLongest = 64 << 10;
+constexpr size_t kLongest = kRow;
 constexpr int kMostCalls = 1000;
+size_t blocks(Op op) { return op == Op::kScatter || op == Op::kAlltoall ? cores : 1; }  // of a row
 struct Buffers {
   alignas(64) double in[kBuffers][kLongest / sizeof(double)], out[kBuffers][kLongest / sizeof(double)];
   uint64_t left[kMostCalls];
@@ -139,7 +154,7 @@ class Runner {
       prove(me, command);
       const double loop = time(me, command, false), alone = time(me, command, true);
       if (me == 0)
-        std::printf("GROUP %s %zu %s %.0f %.0f\n", command.op.c_str(), command.bytes, command.name.c_str(), loop,
+        std::printf("GROUP %s %zu %s %.0f %.0f\n", kOps[int(command.op)], command.bytes, command.name.c_str(), loop,
                     alone);
     }
   }
@@ -148,13 +163,14 @@ class Runner {
   void call(int me, const Command& command, int k) {
     const size_t count = command.bytes / sizeof(double);
     double *const in = buffers_[me].in[k % kBuffers], *const out = buffers_[me].out[k % kBuffers];
-    switch (command.op[0]) {
-      case 'a': return command.way->allreduce(me, in, out, count);
-      case 'r': return command.way->reduce(me, in, out, count);
-      case 'b':
-        return command.op == "barrier"
-                   ? command.way->barrier(me)
-                   : command.way->broadcast(me, reinterpret_cast<char*>(me == 0 ? in : out), command.bytes);
+    char *const from = reinterpret_cast<char*>(in), *const to = reinterpret_cast<char*>(out);
+    switch (command.op) {
+      case Op::kBarrier: return command.way->barrier(me);
+      case Op::kBroadcast: return command.way->broadcast(me, me == 0 ? from : to, command.bytes);
+      case Op::kReduce: return command.way->reduce(me, in, out, count);
+      case Op::kAllreduce: return command.way->allreduce(me, in, out, count);
+      case Op::kScatter: return command.way->scatter(me, from, to, command.bytes);
+      case Op::kAlltoall: return command.way->alltoall(me, from, to, command.bytes);
     }
   }
 
@@ -172,8 +188,17 @@ class Runner {
 
   // Integers, so that every order has the same sum.
   void prove(int me, const Command& command) {
-    const size_t count = command.bytes / sizeof(double);
-    const bool broadcast = command.op == "broadcast", gets = command.op == "reduce" ? me == 0 : !broadcast || me != 0;
+    const size_t block = command.bytes / sizeof(double), count = block * blocks(command.op);
+    const auto expected = [&](int k, size_t i) -> size_t {
+      switch (command.op) {
+        case Op::kBroadcast: return i % 97 + k;
+        case Op::kScatter: return (me * block + i) % 97 + k;
+        case Op::kAlltoall: return (me * block + i % block) % 97 + k + i / block;
+        default: return cores * (i % 97 + k) + cores * (cores - 1) / 2;
+      }
+    };
+    const size_t result = command.op == Op::kScatter ? block : count;
+    const bool gets = command.op == Op::kReduce ? me == 0 : command.op != Op::kBroadcast || me != 0;
     for (int k = 0; k < kBuffers; k++) {
       for (size_t i = 0; i < count; i++) {
         buffers_[me].in[k][i] = static_cast<double>(i % 97 + k + me);
@@ -184,10 +209,9 @@ class Runner {
     // A group's short messages go round sixteen slots, which are to be in the caches before time counts.
     for (int k = 0; k < (command.bytes <= 4096 ? 20 : 4); k++) call(me, command, k);
     for (int k = 0; k < kBuffers && gets; k++) {
-      for (size_t i = 0; i < count; i++) {
-        const size_t of_root = i % 97 + k, of_all = cores * of_root + cores * (cores - 1) / 2;
-        if (buffers_[me].out[k][i] == static_cast<double>(broadcast ? of_root : of_all)) continue;
-        std::printf("wrong: %s of %zu bytes by %s, rank %d, element %zu\n", command.op.c_str(), command.bytes,
+      for (size_t i = 0; i < result; i++) {
+        if (buffers_[me].out[k][i] == static_cast<double>(expected(k, i))) continue;
+        std::printf("wrong: %s of %zu bytes by %s, rank %d, element %zu\n", kOps[int(command.op)], command.bytes,
                     command.name.c_str(), me, i);
         std::fflush(stdout);
         _exit(1);
@@ -309,16 +333,17 @@ int main(int count, char** words) {
   ways.push_back(std::make_unique<Flat>());
   ways.push_back(std::make_unique<Sm>());
   ways.push_back(std::make_unique<Xhc>());
-  const std::vector<std::string> names = {"smelt", "flat", "sm", "xhc"},
-                                 ops = {"barrier", "broadcast", "reduce", "allreduce"};
+  ways.push_back(std::make_unique<Linear>());
+  const std::vector<std::string> names = {"smelt", "flat", "sm", "xhc", "linear"};
   std::vector<Command> commands;
   std::vector<Cost> costs;
   for (std::string text; std::getline(std::cin, text);) {
     std::istringstream line(text);
     Command command{};
-    line >> command.op;
+    std::string op;
+    line >> op;
     Cost cost{};
-    if (command.op == "cost" && line >> cost.from >> cost.to && cost.from >= 0 && cost.from < cores && cost.to >= 0 &&
+    if (op == "cost" && line >> cost.from >> cost.to && cost.from >= 0 && cost.from < cores && cost.to >= 0 &&
         cost.to < cores) {
       for (float& cycles : cost.cycles) line >> cycles;
       costs.push_back(cost);
@@ -326,9 +351,10 @@ int main(int count, char** words) {
     }
     line >> command.bytes >> command.name >> command.repetitions;
     const size_t way = std::find(names.begin(), names.end(), command.name) - names.begin();
-    if (!line || way == names.size() || std::find(ops.begin(), ops.end(), command.op) == ops.end() ||
-        command.bytes > kLongest || command.bytes % sizeof(double) != 0 || command.repetitions < 4 ||
-        command.repetitions > kMostCalls) {
+    command.op = static_cast<Op>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
+    if (!line || way == names.size() || size_t(command.op) == std::size(kOps) ||
+        command.bytes * blocks(command.op) > kLongest || command.bytes % sizeof(double) != 0 ||
+        command.repetitions < 4 || command.repetitions > kMostCalls) {
       std::printf("unknown: %s\n", text.c_str());
       return 2;
     }

@@ -30,8 +30,11 @@ PATTERNS = ("dissemination:1 dissemination:2 dissemination:3 binary binomial kno
             "adaptive-sorted optimised hybrid forest hierarchical:1 hierarchical:3 spread:3 best").split()
 DISTANCES = ["self", "same core", "same last-level cache", "same node", "same package", "other package"]
 BUSY = ("send_busy", "recv_busy", "ready_read")
-WAYS = ("smelt", "flat", "sm", "xhc")
-OPS = ("barrier", "broadcast", "reduce", "allreduce")
+BURSTS = (8, 32)  # messages that two cores tell each other at once
+WAYS = ("smelt", "flat", "sm", "xhc", "linear")
+# What of it has which: Open MPI's coll/sm and coll/xhc have no rows of blocks, which its linear ways serve.
+OPS = {**dict.fromkeys(("barrier", "broadcast", "reduce", "allreduce"), WAYS[:4]),
+       **dict.fromkeys(("scatter", "alltoall"), (WAYS[0], WAYS[1], WAYS[4]))}
 
 
 class Machine:
@@ -222,7 +225,7 @@ def costs_of(profile):
 
 def calls(ops, sizes, repetitions):
     return "".join(f"{op} {size} {way} {repetitions if size <= 4096 else 4}\n"
-                   for op in ops for size in ([0] if op == "barrier" else sizes) for way in WAYS)
+                   for op in ops for size in ([0] if op == "barrier" else sizes) for way in OPS[op])
 
 
 def group(machine, args):
@@ -245,8 +248,9 @@ def group(machine, args):
     for k, what in ((0, "in a loop (loose)"), (1, "alone (strict)")):
         print(f"{f'cycles {what}':28} " + " ".join(f"{way:>8}" for way in WAYS) + "  best peer over Smelt")
         for (op, size), row in times.items():
-            best = min(row[way][k] for way in WAYS[1:])
-            print(f"{f'{op} {size}' if size else op:28} " + " ".join(f"{row[way][k]:8.0f}" for way in WAYS) +
+            best = min(times[k] for way, times in row.items() if way != "smelt")
+            print(f"{f'{op} {size}' if size else op:28} " +
+                  " ".join(f"{row[way][k]:8.0f}" if way in row else f"{'-':>8}" for way in WAYS) +
                   f" {best / row['smelt'][k]:6.2f}")
     print(f"the collectives took {took}")
 
@@ -313,7 +317,7 @@ def main():
     parser.add_argument("--stride", type=int, help="barriers: of so many pairs measure one (default: 130 in all)")
     parser.add_argument("--patterns", nargs="+", default=PATTERNS, help="barriers: these alone")
     parser.add_argument("--profile", help="barriers: write the measured profile into this file")
-    parser.add_argument("--ops", nargs="+", choices=OPS, default=OPS, help="group: these alone")
+    parser.add_argument("--ops", nargs="+", choices=OPS, default=list(OPS)[:4], help="group: these alone")
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 256, 4096, 65536], help="group: bytes")
     parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for Smelt, but in barriers")
     parser.add_argument("--program", nargs="+", help="openmp: another program that prints CONSTRUCT NAME CYCLES")
