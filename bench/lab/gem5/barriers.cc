@@ -7,6 +7,7 @@
 //   counter REPS   the barrier of libgomp: a counter and a generation, no futexes
 //   schedule NAME REPS   then a line for each core: S k q1..qk signals each, L k q1..qk signals all by one line that
 //                  they poll, W k p1..pk waits. It answers BARRIER NAME in-a-loop alone, as counter does.
+//   loop NAME REPS   the same, but in a loop only: LOOP NAME in-a-loop
 //
 // All times are cycles of rdtsc, which the simulator's cores share, so those of two cores may be compared. On a real
 // machine only hops and barriers in a loop hold. A thread without work sleeps, which costs the simulator nothing.
@@ -369,9 +370,9 @@ Schedule read_schedule() {
   return schedule;
 }
 
-// In a loop, and alone: all begin at one time, until the last one leaves.
+// In a loop, and, unless that is all, alone: all begin at one time, until the last one leaves.
 template <class Barrier>
-void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier& barrier) {
+void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier& barrier, bool loop_only = false) {
   vector<int> everybody(cores);
   std::iota(everybody.begin(), everybody.end(), 0);
   vector<uint64_t> epoch(cores);
@@ -401,6 +402,10 @@ void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier&
   const vector<double> loop = run(repetitions, 0);
   const int warm = repetitions / 5;
   const double each = (loop.back() - loop[warm]) / (repetitions - 1 - warm);
+  if (loop_only) {
+    std::printf("LOOP %s %.0f\n", name.c_str(), each);
+    return;
+  }
   vector<double> alone = run(std::max(6, repetitions / 2), static_cast<uint64_t>(each * 1.6) + 800);
   alone.erase(alone.begin(), alone.begin() + 2);
   std::printf("BARRIER %s %.0f %.0f\n", name.c_str(), each, median(alone));
@@ -432,12 +437,12 @@ int main(int count, char** words) {
     } else if (command == "counter") {
       Counter counter;
       time_barrier(crew, command, number(), counter);
-    } else if (command == "schedule") {
+    } else if (command == "schedule" || command == "loop") {
       const std::string name = word();
       const int repetitions = number();
       word();
       Schedule schedule = read_schedule();
-      time_barrier(crew, name, repetitions, schedule);
+      time_barrier(crew, name, repetitions, schedule, command == "loop");
     } else if (!command.empty()) {
       std::printf("unknown: %s\n", command.c_str());
       return 2;

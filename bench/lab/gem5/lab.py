@@ -66,7 +66,7 @@ class Machine:
             warned.seek(0)
             text, warnings = said.read(), warned.read().splitlines()
         # The simulator's own words come in whole buffers, and half a line of them may stand before one of the program's.
-        lines = re.findall("(?:PAIR|FAN|BARRIER|GROUP|PLAN|CONSTRUCT|END) .*", text)
+        lines = re.findall("(?:PAIR|FAN|LOOP|BARRIER|GROUP|PLAN|CONSTRUCT|END) .*", text)
         end = [line for line in lines if line.startswith("END ")]
         if run.returncode or not end or "exiting with" not in end[0]:
             sys.exit("\n".join(["lab.py: the simulator failed:", *text.splitlines()[-6:], *warnings[-6:]]))
@@ -83,9 +83,57 @@ class Machine:
             return self.simulate(["--pool", "--input", file.name], command)
 
 
+def company(machine):
+    """(what, near or far, how many) -> programs: many messages at once, as in core/measure/fans.cc and queues.cc."""
+    node, idle = machine.cores // machine.nodes, {core: [] for core in range(machine.cores)}
+    near = (range(1, node), [(i, i + node // 2) for i in range(node // 2)])
+    far = (range(node, machine.cores), [(i, i + node) for i in range(node)])
+    most = lambda things: min(32, 1 << len(things).bit_length() - 1) if things else 0
+    for away, (children, pairs) in (("near", near), ("far", far))[:machine.nodes]:
+        # With fewer children the round trip's other parts hide it; a single pair meets nobody.
+        for k in (1, most(children)) if len(children) >= 4 else ():
+            some, hear, answer = list(children[:k]), [{"wait": [0]}], [{"wait": [0]}, {"signal": [0]}]
+            yield ("gather", away, k), {**idle, 0: [{"signal": some, "shared_line": True}, {"wait": some}],
+                                        **dict.fromkeys(some, answer)}
+            yield ("scatter", away, k), {**idle, 0: [{"signal": some}, {"wait": some[-1:]}],
+                                         **dict.fromkeys(some, hear), some[-1]: answer}
+        for k in (1, most(pairs)) if len(pairs) >= 2 else ():
+            for burst in BURSTS:
+                yield (f"burst{burst}", away, k), {**idle, **{i: [{"signal": [j] * burst}, {"wait": [j] * burst}]
+                                                              for pair in pairs[:k] for i, j in (pair, pair[::-1])}}
+
+
+def in_company(times, costs, is_far):
+    """Raises what further messages cost to what many cost each. How long one keeps what its distance shares, if any."""
+    kept, said = {}, []
+    for away in ("near", "far"):
+        of = lambda what: {k: time for (kind, where, k), time in times.items() if (kind, where) == (what, away)}
+        scatter, gather, few, many = map(of, ("scatter", "gather", *(f"burst{burst}" for burst in BURSTS)))
+        if gather:
+            last = max(gather)
+            more = [(trips[last] - trips[1]) / (last - 1) for trips in (scatter, gather)]
+            more[1] -= costs["poller"]
+            said.append(f"a further send {away} {more[0]:.1f}, receive {more[1]:.1f}")
+            for name, least in zip(BUSY, more):
+                for a, row in enumerate(costs[name]):
+                    row[:] = [least if a != b and is_far(a, b) == (away == "far") and least > 1.1 * cost else cost
+                              for b, cost in enumerate(row)]
+        if many:
+            pairs = max(many)
+            alone, line = ((many[k] - few[k]) / (BURSTS[1] - BURSTS[0]) for k in (1, pairs))
+            if line > 1.25 * alone:
+                kept[away] = line / pairs / (2 if away == "near" else 1)  # Both ways go through a cache.
+            said.append(f"a line of one pair {away} {alone:.1f}, of {pairs} {line:.1f}")
+    print("in company: " + ("; ".join(said) or "too few cores"))
+    return kept
+
+
 def measure(machine, stride):
     """A profile of the machine, as smelt calibrate would write it; what was not measured has its two nodes' median."""
-    lines, took = machine.program(f"pairs {stride}\nfan\n")
+    together = {"-".join(map(str, what)): (what, steps) for what, steps in company(machine)}
+    scripts = "".join(schedule(name, steps, 12, "loop") for name, (_, steps) in together.items())
+    lines, took = machine.program(f"pairs {stride}\nfan\n{scripts}")
+    times = {together[line[1]][0]: float(line[2]) for line in lines if line[0] == "LOOP"}
     n, near_far = machine.cores, {}
     place = [machine.place(i) for i in range(n)]
     nodes = lambda a, b: {place[a]["llc"], place[b]["llc"]}
@@ -114,13 +162,16 @@ def measure(machine, stride):
     print(f"{len(costs['hop']) // 2} pairs, medians near/far: {text}; poller {poller:.1f}, crossing {crossing:.0f}")
     text = ", ".join(f"{kind} {k}: {late:.0f}" for (kind, k), late in sorted(fans.items()))
     print(f"a line's last reader, of 1, 2, ...: {text}")
+    kept = in_company(times, {"poller": poller, **matrices}, far)
+    service = {machine.far: kept.get("far", 0), "same last-level cache": kept.get("near", 0)}
     print(f"measuring took {took}\n")
     return {"format": "smelt machine profile", "version": 6, "machine": str(machine), "fingerprint": f"{n:016x}",
             "kernel": "gem5", "microcode": "", "created": f"{datetime.date.today()}T00:00:00Z", "kind": "measured",
             "method": "8 round trips", "unit": "cycles", "one_way_hop": statistics.median(costs["hop"].values()),
-            "spread": 0, "pairs_measured": len(costs["hop"]), "poller": poller, "service": [0] * 6,
-            "conditions": [], "others": 0, "crossing": [crossing if name == machine.far else 0 for name in DISTANCES],
-            "cpus": place, "matrices": "row = sender, column = receiver, both as in cpus", **matrices,
+            "spread": 0, "pairs_measured": len(costs["hop"]), "poller": poller,
+            "service": [service.get(name, 0) for name in DISTANCES], "conditions": [], "others": 0,
+            "crossing": [crossing if name == machine.far else 0 for name in DISTANCES], "cpus": place,
+            "matrices": "row = sender, column = receiver, both as in cpus", **matrices,
             "wait": {"poll": 0, "yield": 0, "futex_wake": 0, "futex_return": 0},
             **{name: [] for name in ("methods", "classes", "fans", "queues", "distances", "winners")}}
 
@@ -149,13 +200,13 @@ def plans(machine, patterns):
                    "root" not in tree)
 
 
-def schedule(name, steps, repetitions):
+def schedule(name, steps, repetitions, command="schedule"):
     def words(step):
         kind = "W" if "wait" in step else "L" if step.get("shared_line") else "S"
         peers = step.get("wait") or step["signal"]
         return [kind, str(len(peers)), *map(str, peers)]
     lines = [" ".join(sum(map(words, steps[core]), [])) for core in sorted(steps)]
-    return "\n".join([f"schedule {name} {repetitions}", *lines, ""])
+    return "\n".join([f"{command} {name} {repetitions}", *lines, ""])
 
 
 def ranks(values):

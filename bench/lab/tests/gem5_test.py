@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, LAB)
 import lab
 
-# Every second pair: a near one's hop takes 80 cycles, a far one's 400, that of opposite nodes of a ring 700; the k-th schedule takes 100 k in a loop, and one cycle more alone.
+# Every second pair: a near one's hop takes 80 cycles, a far one's 400, that of opposite nodes of a ring 700; the k-th schedule takes 100 k in a loop, and one cycle more alone. A further child takes 20 cycles near and 60 far; a line of a burst 40 of one pair, 80 of many.
 STAND_IN = """#!/usr/bin/env python3
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))
@@ -27,6 +27,10 @@ for word, *rest in filter(None, map(str.split, open(options["--input"]))):
                 print("PAIR", a, b, *((hop, 240, 240, 6, 6, 250, 250) if apart else (80, 30, 30, 5, 5, 35, 35)))
     elif word == "fan":
         print("FAN near 1 80\\nFAN near 4 110\\nFAN far 1 400\\nFAN both 2 420")
+    elif word == "loop":
+        what, away, k = rest[0].split("-")
+        burst = int(what[5:]) * (40 if k == "1" else 80) if what.startswith("burst") else 0
+        print("LOOP", rest[0], burst or 300 + (20 if away == "near" else 60) * (int(k) - 1))
     elif word in ("schedule", "counter"):
         times += 100
         print("info: half a lineBARRIER", rest[0] if word == "schedule" else word, times, times + 1)
@@ -79,6 +83,13 @@ def without_a_simulator():
             assert made["hop"][0][3] == 80 and made["hop"][0][15] == 400 and made["poller"] == 10, made["poller"]
             assert made["hop"][0][10] == (700 if topology == "ring" else 400), made["hop"][0]  # not measured
             assert made["crossing"] == [20 if name == far else 0 for name in lab.DISTANCES]
+            # In company: four near children only where a node has so many; a further one less the poller's 10.
+            near = 10 if topology == "two-sockets" else 5
+            assert (made["recv_busy"][0][3], made["recv_busy"][0][15]) == (near, 50), made["recv_busy"][0]
+            assert made["send_busy"][0][15] == 240, made["send_busy"][0]  # more than 60 already
+            kept = {far: 80 / 8, "same last-level cache": 80 / 4 / 2} if topology == "two-sockets" else \
+                {far: 80 / 4, "same last-level cache": 80 / 2 / 2}
+            assert made["service"] == [kept.get(name, 0) for name in lab.DISTANCES], made["service"]
         text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
         for line in ("broadcast 8 200 400 400 400 - 2.00", "reduce 8 300 150 150 150 - 0.50"):  # in a loop, alone
             assert line in [" ".join(row.split()) for row in text.splitlines()], text
