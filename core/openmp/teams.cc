@@ -100,9 +100,10 @@ struct CpuList {
   }
 };
 
-// The first team of the process (level 1).
-void report(const Team& team) {
-  if (options().verbose < 1) return;
+// A barrier has been built: for the first team of the process (level 1), for a new one, or another in place of a team's
+// last (level 2).
+void report(const RegionRecord& region, const Team& team, bool first) {
+  if (options().verbose < 1 || team.size == 1) return;
   if (!reported.exchange(true, std::memory_order_relaxed)) {
     char described[640];
     describe_profile(described, sizeof described);
@@ -110,13 +111,9 @@ void report(const Team& team) {
              library_version()[0] ? " " : "", library_version(), team.size, team.pattern,
              Predicted(team.predicted).text, described, symbols_taken(), runtime.examples);
   }
-}
-
-// A barrier has been built (level 2): every new team's, and a later one that is another.
-void report_barrier(const RegionRecord& region, const Team& team, bool first) {
-  if (options().verbose < 2) return;
-  log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "",
-           CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
+  if (options().verbose >= 2)
+    log_line("team of %u%s, %s: barrier %s%s%s", team.size, region.nested ? " (nested)" : "",
+             CpuList(region, team.size).text, team.pattern, Predicted(team.predicted).text, first ? "" : ", rebuilt");
 }
 
 // The memory of a plan. That of small teams is kept for the next one: to give it back interrupts the CPUs of all
@@ -148,35 +145,8 @@ class PlanMemory {
   void* memory_;
 };
 
-// The input of the plans.
-struct Request : TeamRequest {
-  PlanMemory memory;
-  Arena arena;
-  bool ok = false;
-  uint64_t seen_as = 0;  // the hash that seen_now() is compared with later on
-
-  Request(const RegionRecord& region, const Team& team) : memory(team.size), arena(memory.arena()) {
-    TeamRequest::profile = costs_for(team.size);
-    auto* seen_on = arena.make<uint32_t>(team.size);
-    if (!seen_on) return;
-    bool seen = true;
-    for (uint32_t i = 0; i < team.size; ++i) {
-      seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
-      for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
-      seen &= seen_on[i] != ~0u;
-    }
-    n = team.size;
-    const Profile* const costs = openmp::profile.load(std::memory_order_relaxed);  // only to be compared
-    seen_as = fnv1a(seen_on, n * sizeof *seen_on, fnv1a(&costs, sizeof costs));
-    TeamRequest::cpus = seen && TeamRequest::profile != &pair ? seen_on : nullptr;
-    pattern = options().pattern;
-    crowded = team.crowded;
-    ok = true;
-  }
-};
-
-// A hash of a plan's inputs: the CPUs where its threads were last seen, and the profile whose costs it is made by. It
-// is only compared, so relaxed.
+// A hash of the CPUs where a team's threads were last seen, and of the profile whose costs it is planned by. It is only
+// compared, so relaxed.
 uint64_t seen_now(const RegionRecord& region, uint32_t size) {
   const Profile* const costs = profile.load(std::memory_order_relaxed);
   uint64_t hash = fnv1a(&costs, sizeof costs);
@@ -187,30 +157,71 @@ uint64_t seen_now(const RegionRecord& region, uint32_t size) {
   return hash;
 }
 
+// The input of the plans.
+struct Request : TeamRequest {
+  PlanMemory memory;
+  Arena arena;
+  uint16_t* members = nullptr;  // [n] indices into the profile; nullptr: no memory
+  uint64_t seen_as;             // that seen_now() is compared with later on; older than `cpus`, if a thread just moves
+  uint64_t inputs = 0;          // a hash of all that a plan can tell of `profile` and `cpus`; 0: nothing
+
+  Request(const RegionRecord& region, const Team& team)
+      : TeamRequest{costs_for(team.size), team.size, nullptr, options().pattern, team.crowded},
+        memory(team.size),
+        arena(memory.arena()),
+        seen_as(seen_now(region, team.size)) {
+    auto* seen_on = arena.make<uint32_t>(n);
+    if (seen_on) members = arena.make<uint16_t>(n);
+    if (!members) return;
+    bool seen = TeamRequest::profile != &pair;
+    for (uint32_t i = 0; i < n; ++i) {
+      seen_on[i] = region.cpus[i].load(std::memory_order_relaxed);
+      for (uint32_t j = 0; j < i; ++j) seen &= seen_on[j] != seen_on[i];  // two caught on one CPU for a moment
+      seen &= seen_on[i] != ~0u;
+    }
+    cpus = seen ? seen_on : nullptr;
+    hash_inputs(*TeamRequest::profile);
+  }
+
+ private:
+  // Where two or a crowd run makes no difference to their plan. Measured costs, and winners, are those of certain CPUs;
+  // guessed ones say only how far each is from the others.
+  void hash_inputs(const Profile& costs) {
+    if (n <= 2 || crowded) return;
+    uint64_t hash = fnv1a(&(TeamRequest::profile), sizeof(void*));
+    for (uint32_t i = 0; i < n; ++i) {
+      members[i] = cpus ? profile_index(costs, cpus[i]) : static_cast<uint16_t>(i);
+      if (members[i] >= costs.header.cpus) return;
+      if (costs.source != ProfileSource::kGuess) hash = fnv1a(&members[i], sizeof *members, hash);
+      for (uint32_t j = 0; costs.source == ProfileSource::kGuess && j < i; ++j) {
+        const Distance far = distance_in(costs.costs, members[j], members[i]);
+        hash = fnv1a(&far, sizeof far, hash);
+      }
+    }
+    inputs = hash;
+  }
+};
+
 // Whom the threads of `team` steal from, for where they were last seen.
 void build_victims(RegionRecord& region, Team& team, const Request& request) {
   free_victims(team.victims);
-  team.victims = nullptr;
-  region.victims = nullptr;
-  if (!request.cpus || team.crowded || team.size <= 2 || !options().tasks) return;
-  MappedArena arena(team.size * sizeof(uint16_t));
-  auto* const members = arena.make<uint16_t>(team.size);
-  if (!members) return;
-  for (uint32_t i = 0; i < team.size; ++i) {
-    members[i] = profile_index(*request.profile, request.cpus[i]);
-    if (members[i] == kNobody) return;
-  }
-  team.victims = order_victims(request.profile->costs, {members, team.size});
+  const bool known = request.cpus && request.inputs != 0 && options().tasks;
+  team.victims = known ? order_victims(request.profile->costs, {request.members, team.size}) : nullptr;
   region.victims = team.victims;
 }
 
 // Has the runtime been told since how long its threads are to spin? Relaxed: as the number's own comment says.
 bool waits_otherwise(const Team& team) { return team.asked_spin != asked_spin_ns.load(std::memory_order_relaxed); }
 
-// Builds the barrier of `team` for the CPUs where its threads were last seen. False: memory is out.
+// Builds the barrier of `team` for where its threads were last seen, if it does not stand. False: memory is out.
 bool build_barrier(RegionRecord& region, Team& team) {
   Request request(region, team);
-  if (!request.ok) return false;
+  if (!request.members) return false;
+  team.seen_as = request.seen_as;
+  if (team.made.barrier && team.built_for == request.inputs && !waits_otherwise(team)) {
+    if (!team.victims) build_victims(region, team, request);
+    return true;
+  }
   TeamPlan plan;
   if (plan_team(request, request.arena, &plan) != 0) {
     Pattern named;
@@ -221,7 +232,7 @@ bool build_barrier(RegionRecord& region, Team& team) {
     request.pattern = "best";
     if (plan_team(request, request.arena, &plan) != 0) return false;
   }
-  const bool first = !team.made.barrier && team.size > 1;
+  const bool first = !team.made.barrier;
   TeamBarrier made;
   // Threads that only yield are never woken, so the scheduler never spreads them again; and a thread that has just been
   // made, for a size larger than the last, waits for a CPU meanwhile. Measured with teams of 2 and 3 in turn on 2 CPUs:
@@ -231,36 +242,14 @@ bool build_barrier(RegionRecord& region, Team& team) {
   if (make_barrier(plan, policy, &made) != 0) return false;
   free_barrier(&team.made);
   ++region.generation;  // no note may lead to the old one
-  const bool other = request.seen_as != team.built_for || std::strcmp(team.pattern, plan.pattern) != 0;
   team.made = made;
-  team.built_for = request.seen_as;
-  if (waits_otherwise(team)) {
-    free_fork(&team.fork);
-    team.asked_spin = asked_spin_ns.load(std::memory_order_relaxed);
-  }
+  team.built_for = request.inputs;
+  free_fork(&team.fork);
+  team.asked_spin = asked_spin_ns.load(std::memory_order_relaxed);
   std::memcpy(team.pattern, plan.pattern, sizeof team.pattern);
   team.predicted = plan.predicted;
   build_victims(region, team, request);
-  if (first) report(team);
-  if (team.size > 1 && other) report_barrier(region, team, first);
-  return true;
-}
-
-bool build_fork(RegionRecord& region, Team& team) {
-  Request request(region, team);
-  if (!request.ok) return false;
-  ForkPlan plan;
-  TeamFork made;
-  if (plan_fork(request, request.arena, &plan) != 0) return false;
-  WaitPolicy policy = wait_policy(team.crowded, team.size, request.profile);
-  // Nobody counts threads that are parked inside another region, so they do not keep their CPUs for long.
-  if (region.nested) policy.spin_ns = std::min<int64_t>(policy.spin_ns, typical(ThresholdId::kQuotaSpin));
-  if (make_fork(plan, policy, &made) != 0) return false;
-  free_fork(&team.fork);
-  team.fork = made;
-  team.fork_for = team.built_for;
-  std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);
-  team.fork_predicted = plan.predicted;
+  report(region, team, first);
   return true;
 }
 
@@ -292,21 +281,33 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
   // Where two or a crowd run makes no difference to their barrier.
   const bool again =
       size > 2 && !crowded && due(region.entered) && region.cpus[size - 1].load(std::memory_order_relaxed) != ~0u;
-  if ((!team.made.barrier || waits_otherwise(team) || (again && team.built_for != seen_now(region, size))) &&
+  if ((!team.made.barrier || waits_otherwise(team) || (again && team.seen_as != seen_now(region, size))) &&
       !build_barrier(region, team))
     return nullptr;
   return team.made.barrier;
 }
 
 bool build_for_hot_team(RegionRecord& region, Team& team) {
-  const bool again = team.size > 2 && !team.crowded && team.built_for != seen_now(region, team.size);
+  const bool again = team.size > 2 && !team.crowded && team.seen_as != seen_now(region, team.size);
   const bool kept = team.made.barrier && !again && !waits_otherwise(team);
   return (kept || build_barrier(region, team)) && fork_for(region, team);
 }
 
 ForkJoin* fork_for(RegionRecord& region, Team& team) {
-  if ((!team.fork.fork || team.fork_for != team.built_for) && !build_fork(region, team)) return nullptr;
-  return team.fork.fork;
+  if (team.fork.fork) return team.fork.fork;
+  Request request(region, team);
+  if (!request.members) return nullptr;
+  ForkPlan plan;
+  TeamFork made;
+  if (plan_fork(request, request.arena, &plan) != 0) return nullptr;
+  WaitPolicy policy = wait_policy(team.crowded, team.size, request.profile);
+  // Nobody counts threads that are parked inside another region, so they do not keep their CPUs for long.
+  if (region.nested) policy.spin_ns = std::min<int64_t>(policy.spin_ns, typical(ThresholdId::kQuotaSpin));
+  if (make_fork(plan, policy, &made) != 0) return nullptr;
+  team.fork = made;
+  std::memcpy(team.fork_pattern, plan.pattern, sizeof team.fork_pattern);
+  team.fork_predicted = plan.predicted;
+  return made.fork;
 }
 
 Canary* take_canary(const Team& team, uint32_t cpus) {

@@ -16,11 +16,11 @@ struct Team {
   bool crowded = false;
   bool restless = false;  // a crowd among regions of changing sizes
   TeamBarrier made;
-  uint64_t built_for = 0;      // a hash of where its threads had been seen, and of the costs, when `made` was planned
+  uint64_t built_for = 0;      // a hash of the inputs that `made` was planned by
+  uint64_t seen_as = 0;        // ... and of where its threads had been seen when that was last looked at
   int64_t asked_spin = -1;     // policy/wait.h's at that time
   Victims* victims = nullptr;  // for thieves of tasks or iterations; nullptr: not asked for, or no difference is known
-  TeamFork fork;               // once a hot team of this size was made, or a reduction asked for it
-  uint64_t fork_for = 0;       // `built_for` when that was made
+  TeamFork fork;               // by the same inputs, once a hot team of this size was made, or a reduction asked for it
   char pattern[40] = "";
   double predicted = 0;
   char fork_pattern[40] = "";
@@ -42,7 +42,7 @@ Barrier* barrier_for(RegionRecord& region, uint32_t size, bool crowded, bool res
 // Barrier and fork, built anew if threads have been seen elsewhere since. False: no memory.
 bool build_for_hot_team(RegionRecord& region, Team& team);
 
-// Its fork alone, which reductions take; built anew if the barrier has been since. nullptr: no memory.
+// Its fork alone, which reductions take; it goes with the barrier. nullptr: no memory.
 ForkJoin* fork_for(RegionRecord& region, Team& team);
 
 // The process's one canary (policy/canary.h), for a hot team about to start. The first team that asks has it, if there

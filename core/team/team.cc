@@ -12,47 +12,44 @@
 namespace smelt {
 namespace {
 
-// The participants as indices into the profile. False when one is unknown or two share a CPU.
-bool members_of(const TeamRequest& request, Arena& arena, uint16_t* members) {
-  const Profile& profile = *request.profile;
-  auto* taken = arena.make<bool>(profile.header.cpus);
-  if (!taken) return false;
-  for (uint32_t i = 0; i < request.n; ++i) {
-    if (!request.cpus && i >= profile.header.cpus) return false;
-    members[i] = request.cpus ? profile_index(profile, request.cpus[i]) : static_cast<uint16_t>(i);
-    if (members[i] == kNobody || taken[members[i]]) return false;
-    taken[members[i]] = true;
-  }
-  return true;
+// The participants as indices into the profile, and the costs among them; no costs (n 0) of a crowd: one is unknown, or
+// two share a CPU.
+int find_costs(const TeamRequest& request, Arena& arena, std::span<uint16_t>* members, Costs* costs) {
+  if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
+  *members = {arena.make<uint16_t>(request.n), request.n};
+  if (!members->data()) return -ENOMEM;
+  if (request.crowded || request.n == 1) return 0;
+  for (uint32_t i = 0; i < request.n; ++i)
+    (*members)[i] = request.cpus ? profile_index(*request.profile, request.cpus[i]) : static_cast<uint16_t>(i);
+  const int error = subset_costs(request.profile->costs, *members, arena, costs);
+  return error == -EINVAL ? 0 : error;
 }
 
 }  // namespace
 
 int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
-  if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
   const bool best = std::strcmp(request.pattern, "best") == 0;
   Pattern pattern;
   if (!best) {
     if (const int error = find_pattern(request.pattern, &pattern)) return error;
   }
-  auto* members = arena.make<uint16_t>(request.n);
-  if (!members) return -ENOMEM;
+  std::span<uint16_t> members;
+  Costs costs;
+  int error = find_costs(request, arena, &members, &costs);
+  if (error) return error;
 
   TeamPlan made;
   made.n = request.n;
-  made.crowd = request.crowded || request.n == 1 || !members_of(request, arena, members);
+  made.crowd = costs.n == 0;
   if (made.crowd) {
     std::snprintf(made.pattern, sizeof made.pattern, "%s", request.n == 1 ? "alone" : "crowd");
     *out = made;
     return 0;
   }
 
-  Costs costs;
   Choice choice;
-  int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
-  if (!error)
-    error = best ? choose_for(request.profile, {members, request.n}, Operation::kBarrier, -1, costs, arena, &choice)
-                 : build(pattern, Operation::kBarrier, -1, costs, arena, &choice);
+  error = best ? choose_for(request.profile, members, Operation::kBarrier, -1, costs, arena, &choice)
+               : build(pattern, Operation::kBarrier, -1, costs, arena, &choice);
   if (!error && !best) error = check_schedule(choice.schedule, arena);
   if (error) return error;
   made.schedule = choice.schedule;
@@ -65,15 +62,14 @@ int plan_team(const TeamRequest& request, Arena& arena, TeamPlan* out) {
 }
 
 int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
-  if (request.n < 1 || request.n > kMaxParticipants) return -EINVAL;
-  auto* members = arena.make<uint16_t>(request.n);
-  if (!members) return -ENOMEM;
-  ForkPlan made;
+  std::span<uint16_t> members;
   Costs costs;
-  if (!request.crowded && members_of(request, arena, members)) {
+  int error = find_costs(request, arena, &members, &costs);
+  if (error) return error;
+  ForkPlan made;
+  if (costs.n > 0) {
     Choice choice;
-    int error = subset_costs(request.profile->costs, {members, request.n}, arena, &costs);
-    if (!error) error = choose_fork(costs, arena, &choice);
+    error = choose_fork(costs, arena, &choice);
     if (!error) error = check_schedule(choice.schedule, arena);
     if (error) return error;
     made.tree = choice.tree;
@@ -81,7 +77,8 @@ int plan_fork(const TeamRequest& request, Arena& arena, ForkPlan* out) {
     made.predicted = choice.predicted;
     pattern_text(choice.pattern, made.pattern, sizeof made.pattern);
   } else {
-    if (int error = make_tree(request.n, 0, arena, &made.tree)) return error;
+    error = make_tree(request.n, 0, arena, &made.tree);
+    if (error) return error;
     for (uint32_t i = 1; i < request.n; ++i) append_child(made.tree, 0, static_cast<uint16_t>(i));
     made.gather = made.tree;
     std::snprintf(made.pattern, sizeof made.pattern, "sequential");
