@@ -3,8 +3,6 @@
 // process's memory by a system call (single copy), and all data go through shared memory. `lab.py` writes the plan,
 // which comes by standard input, one command a line:
 //
-//   cost I J HOP SEND RECEIVE READ   what a message from I to J costs, in cycles: goes into PROFILE with what Smelt
-//                       chooses under all of them. Without such lines PROFILE is there already
 //   OP BYTES WAY REPS   op: barrier, broadcast, reduce, allreduce, scatter, alltoall; way: smelt, flat, sm, xhc,
 //                       linear, as far as it has that. Sums of doubles, root 0; the bytes of a scatter and an alltoall
 //                       are those of a block.
@@ -17,7 +15,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,11 +22,9 @@
 #include "base/fingerprint.h"
 #include "base/os/shared_memory.h"
 #include "flat.h"
-#include "generate/registry.h"
 #include "linear.h"
 #include "measure/meeting.h"
 #include "profile/profile.h"
-#include "schedule/winner.h"
 #include "sm.h"
 #include "xhc.h"
 
@@ -249,65 +244,7 @@ class Runner {
   Word start_time_{0};
 };
 
-struct Cost {
-  int from, to;
-  float cycles[4];
-};
-
-// The profile under which Smelt plans, with what it chooses under these costs as the winners: to plan takes a core of
-// the simulator minutes, so it is done beforehand, on a real machine.
-void write_profile(const char* path, const std::vector<Cost>& costs) {
-  const auto n = static_cast<uint32_t>(cores);
-  smelt::Profile flat;
-  if (smelt::assume_profile(n, &flat) != 0) std::abort();
-  const size_t room = smelt::generation_bytes(n);
-  std::vector<char> memory(room), image(smelt::packed_layout(smelt::kLargestCounts).bytes);
-  smelt::PackedCounts counts{.cpus = n};
-  smelt::PackedLayout at = smelt::packed_layout(counts);
-  std::memcpy(image.data(), flat.mapping, at.bytes);
-  auto& header = *reinterpret_cast<smelt::PackedHeader*>(image.data());
-  header.unit = static_cast<uint32_t>(smelt::CostUnit::kCycles);
-  header.created = 1;
-  header.pairs_measured = n * (n - 1);
-  for (const uint64_t ids : {at.llc, at.node, at.package})
-    for (int i = 0; i < cores; i++)
-      reinterpret_cast<uint16_t*>(&image[ids])[i] = static_cast<uint16_t>(i * nodes / cores);
-  for (const Cost& cost : costs) {
-    const uint64_t matrices[] = {at.hop, at.send_busy, at.recv_busy, at.ready_read};
-    for (int m = 0; m < 4; m++)
-      reinterpret_cast<float*>(&image[matrices[m]])[cost.from * cores + cost.to] = cost.cycles[m];
-  }
-  smelt::attach_image(image.data(), &flat);
-  std::vector<uint16_t> members(n);
-  std::iota(members.begin(), members.end(), uint16_t{0});
-  std::vector<smelt::Winner> winners;
-  std::vector<uint32_t> words;
-  for (const auto op : {smelt::Operation::kBarrier, smelt::Operation::kBroadcast}) {
-    smelt::Arena arena(memory.data(), room);
-    smelt::Choice choice;
-    if (smelt::choose_best(op, op == smelt::Operation::kBarrier ? -1 : 0, flat.costs, arena, &choice) != 0)
-      std::abort();
-    smelt::Winner winner{};
-    winner.operation = static_cast<uint32_t>(op);
-    winner.participants = n;
-    winner.first_word = static_cast<uint32_t>(words.size());
-    winner.words = smelt::winner_words(choice.schedule);
-    winner.predicted = static_cast<float>(choice.predicted);
-    smelt::pattern_text(choice.pattern, winner.pattern, sizeof winner.pattern);
-    words.resize(words.size() + winner.words);
-    smelt::write_winner(choice.schedule, members.data(), &words[winner.first_word]);
-    winners.push_back(winner);
-  }
-  header.winners = counts.winners = static_cast<uint32_t>(winners.size());
-  header.winner_words = counts.winner_words = static_cast<uint32_t>(words.size());
-  at = smelt::packed_layout(counts);
-  std::memcpy(&image[at.winners], winners.data(), winners.size() * sizeof winners[0]);
-  std::memcpy(&image[at.winner_words], words.data(), words.size() * sizeof words[0]);
-  smelt::seal_packed(image.data(), at.bytes);
-  std::ofstream(path).write(image.data(), static_cast<std::streamsize>(at.bytes));
-}
-
-// The same file becomes one of the machine that this runs on.
+// The profile, which `plan` has written, becomes one of the machine that this runs on.
 void adopt_profile(const char* path) {
   std::ifstream in(path);
   std::string image{std::istreambuf_iterator<char>(in), {}};
@@ -336,19 +273,11 @@ int main(int count, char** words) {
   ways.push_back(std::make_unique<Linear>());
   const std::vector<std::string> names = {"smelt", "flat", "sm", "xhc", "linear"};
   std::vector<Command> commands;
-  std::vector<Cost> costs;
   for (std::string text; std::getline(std::cin, text);) {
     std::istringstream line(text);
     Command command{};
     std::string op;
     line >> op;
-    Cost cost{};
-    if (op == "cost" && line >> cost.from >> cost.to && cost.from >= 0 && cost.from < cores && cost.to >= 0 &&
-        cost.to < cores) {
-      for (float& cycles : cost.cycles) line >> cycles;
-      costs.push_back(cost);
-      continue;
-    }
     line >> command.bytes >> command.name >> command.repetitions;
     const size_t way = std::find(names.begin(), names.end(), command.name) - names.begin();
     command.op = static_cast<Op>(std::find(std::begin(kOps), std::end(kOps), op) - std::begin(kOps));
@@ -361,9 +290,8 @@ int main(int count, char** words) {
     command.way = ways[way].get();
     commands.push_back(command);
   }
-  if (!costs.empty()) write_profile(words[3], costs);
-  if (commands.empty()) return 0;
   adopt_profile(words[3]);
+  if (commands.empty()) return 0;  // the profile is another program's
   Runner runner(commands);
   std::vector<std::thread> others;
   for (int i = 1; i < cores; i++) others.emplace_back([&, i] { runner.run(i, ways); });

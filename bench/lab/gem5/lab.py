@@ -35,6 +35,7 @@ WAYS = ("smelt", "flat", "sm", "xhc", "linear")
 # What of it has which: Open MPI's coll/sm and coll/xhc have no rows of blocks, which its linear ways serve.
 OPS = {**dict.fromkeys(("barrier", "broadcast", "reduce", "allreduce"), WAYS[:4]),
        **dict.fromkeys(("scatter", "alltoall"), (WAYS[0], WAYS[1], WAYS[4]))}
+CONSTRUCTS = ("parallel", "barrier", "for", "for-reduction", "single", "for-dynamic", "task")
 
 
 class Machine:
@@ -268,10 +269,17 @@ def barriers(machine, args):
     print(f"the barriers took {took}")
 
 
-def costs_of(profile):
-    cost = lambda i, j: " ".join(f"{profile[name][i][j]:.1f}" for name in ("hop", *BUSY))
-    cpus = range(len(profile["cpus"]))
-    return "".join(f"cost {i} {j} {cost(i, j)}\n" for i in cpus for j in cpus if i != j)
+def calibrate(machine, args, folder):
+    """A file there: what the machine costs, and what Smelt chooses under that as its winners."""
+    profile = measure(machine, args.stride or -(-machine.cores * (machine.cores - 1) // 2 // 40))
+    command = [f"{args.build}/bench/lab/gem5/plan", f"{folder}/profile"]
+    subprocess.run(command, input=json.dumps(profile), text=True, check=True)
+
+
+def run_group(machine, args, options, folder):
+    # The simulator finds what was opened beside an open folder by this name alone.
+    program = [f"{args.build}/bench/lab/gem5/group", str(machine.cores), str(machine.nodes), ".//profile"]
+    return machine.simulate(options, program, folder)
 
 
 def calls(ops, sizes, repetitions):
@@ -280,15 +288,12 @@ def calls(ops, sizes, repetitions):
 
 
 def group(machine, args):
-    profile = measure(machine, args.stride or -(-machine.cores * (machine.cores - 1) // 2 // 40))
-    # The simulator finds what was opened beside an open folder by this name alone.
-    program = [f"{args.build}/bench/lab/gem5/group", str(machine.cores), str(machine.nodes), ".//profile"]
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(program, input=costs_of(profile), text=True, check=True, cwd=folder)
+        calibrate(machine, args, folder)
         with open(f"{folder}/plan", "w") as file:
             file.write(calls(args.ops, args.sizes, args.repetitions))
         options = [word for given in args.env for word in ("--env", given)]
-        lines, took = machine.simulate([*options, "--input", file.name], program, folder)
+        lines, took = run_group(machine, args, [*options, "--input", file.name], folder)
     times = {}
     for word, *rest in lines:
         if word == "GROUP":
@@ -339,13 +344,17 @@ def sys_folder(machine, folder):
 
 
 def openmp(machine, args):
-    program = args.program or [f"{args.build}/bench/lab/gem5/constructs", str(args.repetitions)]
+    program = args.program or [f"{args.build}/bench/lab/gem5/constructs", str(args.repetitions), *args.constructs]
     columns = {}
     with tempfile.TemporaryDirectory() as folder:
         sys_folder(machine, folder)
         words = ["--sys", folder, "--env", f"OMP_NUM_THREADS={machine.cores}", "--env", f"HOME={folder}"]
         under = ["--env", f"LD_PRELOAD={args.build}/gomp_shim/libsmelt_gomp.so",
                  *(word for given in args.env for word in ("--env", given))]
+        if args.calibrated:
+            calibrate(machine, args, folder)
+            run_group(machine, args, ["--sys", folder], folder)  # the profile becomes that machine's
+            under += ["--env", f"SMELT_PROFILE={folder}/profile"]
         for name, more in (("stock", []), ("Smelt", under)):
             lines, took = machine.simulate([*words, *more], program)
             columns[name] = {line[1]: float(line[2]) for line in lines if line[0] == "CONSTRUCT"}
@@ -371,6 +380,8 @@ def main():
     parser.add_argument("--ops", nargs="+", choices=OPS, default=list(OPS)[:4], help="group: these alone")
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 256, 4096, 65536], help="group: bytes")
     parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for Smelt, but in barriers")
+    parser.add_argument("--constructs", nargs="+", choices=CONSTRUCTS, default=[], help="openmp: these alone")
+    parser.add_argument("--calibrated", action="store_true", help="openmp: Smelt knows the costs, and need not guess")
     parser.add_argument("--program", nargs="+", help="openmp: another program that prints CONSTRUCT NAME CYCLES")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)

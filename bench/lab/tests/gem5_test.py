@@ -18,7 +18,7 @@ STAND_IN = """#!/usr/bin/env python3
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))
 cores, nodes, times = int(options["--cores"]), int(options["--nodes"]), 0
-for word, *rest in filter(None, map(str.split, open(options["--input"]))):
+for word, *rest in filter(None, map(str.split, open(options.get("--input", "/dev/null")))):
     if word == "pairs":
         for a in range(0, cores):
             for b in range(a + 1, cores, 2):
@@ -36,6 +36,11 @@ for word, *rest in filter(None, map(str.split, open(options["--input"]))):
         print("info: half a lineBARRIER", rest[0] if word == "schedule" else word, times, times + 1)
     elif word in ("broadcast", "reduce"):
         print("GROUP", word, rest[0], rest[1], *((200, 300) if rest[1] == "smelt" else (400, 150)))
+if "--sys" in options and "LD_PRELOAD" in " ".join(sys.argv):
+    assert any(word.startswith("SMELT_PROFILE=") and open(word.split("=")[1]) for word in sys.argv)
+    print("CONSTRUCT barrier 50")
+elif "--sys" in options:
+    print("CONSTRUCT barrier 100")
 print("END 1000000 cycles MESI_Two_Level: exiting with last active thread context")
 """
 
@@ -93,6 +98,8 @@ def without_a_simulator():
         text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
         for line in ("broadcast 8 200 400 400 400 - 2.00", "reduce 8 300 150 150 150 - 0.50"):  # in a loop, alone
             assert line in [" ".join(row.split()) for row in text.splitlines()], text
+        words = " ".join(table(["openmp", "--cores", "4", "--calibrated"], GEM5=stand_in).split())
+        assert words.endswith("ratio barrier 100 50 2.00"), words
         subprocess.run(["sed", "-i", "s/END/ENDED/", stand_in], check=True)
         failed = subprocess.run([sys.executable, f"{LAB}/lab.py", "barriers", "--cores", "4"], capture_output=True,
                                 text=True, env={**os.environ, "GEM5": stand_in})
@@ -113,14 +120,19 @@ def without_a_simulator():
         with tempfile.TemporaryDirectory() as folder:
             program = [f"{BUILD}/bench/lab/gem5/group", "4", "2", f"{folder}/profile"]
             plan = lab.calls(list(lab.OPS)[:4], [8, 2048, 65536], 4) + lab.calls(("scatter", "alltoall"), [8, 8192], 4)
-            costs = lab.costs_of({**made, "cpus": made["cpus"][:4]})
-            done = subprocess.run(program, capture_output=True, text=True, input=costs + plan)
+            part = {name: [row[:4] for row in made[name][:4]] for name in ("hop", *lab.BUSY)}
+            part = {**made, **part, "cpus": made["cpus"][:4], "pairs_measured": 12}
+            subprocess.run([f"{BUILD}/bench/lab/gem5/plan", program[3]], check=True, text=True, input=json.dumps(part))
+            done = subprocess.run(program, capture_output=True, text=True, input=plan)
             rows = [line.split()[1:4] for line in done.stdout.splitlines() if line.startswith("GROUP")]
             assert done.returncode == 0, done
             assert rows == [line.split()[:3] for line in plan.splitlines()], rows
             assert "costs from SMELT_PROFILE" in done.stdout, done
             wrong = subprocess.run(program, capture_output=True, text=True, input="broadcast 7 smelt 4\n")
             assert wrong.returncode == 2 and "unknown" in wrong.stdout, wrong
+        done = subprocess.run([f"{BUILD}/bench/lab/gem5/constructs", "2", "single", "parallel"], capture_output=True,
+                              text=True, check=True).stdout
+        assert [line.split()[1] for line in done.splitlines()] == ["parallel", "single"], done
 
 
 def simulated():
