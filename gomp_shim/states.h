@@ -29,9 +29,9 @@
 // hot team ends before one begins, and once a program has used `target nowait`, whose body may run on any thread and in
 // any of its states, all regions to come are libgomp's.
 //
-// With -Dcheck_state=true the table is checked while programs run: where a transition may begin, and what libgomp says
-// before it, in between and after it (levels, sizes, ancestors, places, settings). The first difference ends the
-// program with the transition's name. states_check.cc.
+// The tests have a shim that checks the table while programs run (tests/gomp_shim/states_check.cc): where a transition
+// may begin, and what libgomp says before it, in between and after it (levels, sizes, ancestors, places, settings). The
+// first difference ends the program with the transition's name.
 #pragma once
 
 #include "openmp/region.h"

@@ -21,7 +21,7 @@ tarball=$(ls "$place"/dist/meson-dist/smelt-*.tar.xz)
 [ -s "$tarball.sha256sum" ] || fail "no checksum"
 mkdir "$place/source"
 tar -x -J -C "$place/source" --strip-components=1 --no-same-owner -f "$tarball"
-for file in LICENSE README.md CHANGELOG.md debian/control contrib/spack/packages/smelt/package.py core/cli/smelt.1.in; do
+for file in LICENSE README.md CHANGELOG.md debian/control contrib/spack/packages/smelt/package.py docs/smelt.1.in; do
   [ -s "$place/source/$file" ] || fail "the tarball lacks $file"
 done
 [ ! -e "$place/source/.git" ] || fail "the tarball has a .git"

@@ -1,7 +1,5 @@
-// The checking build's half of states.h (-Dcheck_state=true): before a transition, in between and after it, what
-// libgomp says about the calling thread must be what the table says. The first difference ends the program.
-#ifdef SMELT_CHECK_STATE
-
+// The checking half of gomp_shim/states.h, in libsmelt_gomp_checked.so alone: before a transition, in between and after
+// it, what libgomp says about the calling thread must be what the table says. The first difference ends the program.
 #include <cstring>
 
 #include "base/log.h"
@@ -174,5 +172,3 @@ Crossing::~Crossing() {
 }
 
 }  // namespace smelt::gomp
-
-#endif
