@@ -18,7 +18,6 @@
 #include "cli/terminal.h"
 #include "discover/machine.h"
 #include "measure/calibrate.h"
-#include "measure/journal.h"
 #include "measure/recheck.h"
 #include "measure/stages.h"
 #include "profile/text/error.h"
@@ -107,7 +106,6 @@ Document found_document(const NewProfile& found) {
                   {"machine", header.machine},
                   {"cpus", image.n()},
                   {"pairs_measured", header.pairs_measured},
-                  {"resumed_pairs", found.resumed},
                   {"method", header.method},
                   {"seconds", found.seconds},
                   {"ended_early", found.ended_early},
@@ -152,16 +150,7 @@ void report(const CalibrateArguments& arguments, const NewProfile& found) {
   });
 }
 
-// One line, after an interruption.
-std::string how_to_go_on(uint64_t kept) {
-  return kept == 0 ? "interrupted; the profile is as it was"
-                   : fmt::format(
-                         "interrupted; the profile is as it was; within {} minutes the same command goes on from "
-                         "what was measured (pairs: {})",
-                         kJournalMinutes, kept);
-}
-
-// A line for each stage. Once the pairs are measured, an interruption has nothing more to save.
+// A line for each stage.
 class StageLines {
  public:
   StageLines(bool wanted, Interruption& interruption) : wanted_(wanted), interruption_(interruption) {}
@@ -175,10 +164,7 @@ class StageLines {
     line_.reset();
     if (now.stage == CalibrationStage::kWriting) return interruption_.ignore();  // the rest takes milliseconds
     line_.emplace(kNames[static_cast<size_t>(now.stage)], wanted_);
-    if (now.stage == CalibrationStage::kPairs)
-      line_->announce(now.foreseen, now.at_most);
-    else
-      interruption_.leave_at_once(how_to_go_on(now.kept));
+    if (now.stage == CalibrationStage::kPairs) line_->announce(now.foreseen, now.at_most);
   }
 
  private:
@@ -197,18 +183,13 @@ int run_calibrate(const CalibrateArguments& arguments) {
   CalibrationRequest request = arguments.request;
   request.path = output_path(arguments);
   request.methods = !arguments.no_methods;
-  Interruption interruption(how_to_go_on(0));
-  request.stop = interruption.asked();
+  Interruption interruption("interrupted; the profile is as it was");
+  interruption.leave_at_once();
   StageLines lines(!arguments.quiet && !arguments.json, interruption);
   request.progress = std::ref(lines);
   if (!arguments.quiet && !arguments.json) request.tell = warn;
-  try {
-    report(arguments, calibrate_this_machine(request));
-    return 0;
-  } catch (const Interrupted& stopped) {
-    warn(how_to_go_on(stopped.kept));
-    return kExitInterrupted;
-  }
+  report(arguments, calibrate_this_machine(request));
+  return 0;
 }
 
 }  // namespace
@@ -242,12 +223,10 @@ void add_calibrate(CLI::App& app, Action& chosen) {
               "ones)")
           ->type_name("SECONDS")
           ->check(number_between(0.1, 1e6));
-  CLI::Option* fresh =
-      verb->add_flag("--fresh", arguments->request.fresh, "do not go on from what an interrupted calibration measured");
   CLI::Option* check =
       verb->add_flag("--check", arguments->check,
                      "measure a pair of each class and compare with the profile: exit code 0 within 30 %, 1 changed");
-  for (CLI::Option* other : {output, system, no_methods, race, limit, fresh}) check->excludes(other);
+  for (CLI::Option* other : {output, system, no_methods, race, limit}) check->excludes(other);
   verb->add_flag("--json", arguments->json, "for programs");
   verb->add_flag("--quiet", arguments->quiet, "print nothing but errors");
   verb->add_flag("--verbose", arguments->verbose, "print all figures, as 'smelt info' does");

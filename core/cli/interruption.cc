@@ -24,17 +24,13 @@ void on_signal(int) {
   ::_exit(kExitInterrupted);
 }
 
-void set_text(const std::string& text) {
-  const std::string line = "smelt: " + text;
-  const size_t length = line.copy(g_text, sizeof g_text - 2);
-  std::memcpy(g_text + length, "\n", 2);
-}
-
 }  // namespace
 
 Interruption::Interruption(const std::string& text) {
   g_asked = g_leave = false;
-  set_text(text);
+  const std::string line = "smelt: " + text;
+  const size_t length = line.copy(g_text, sizeof g_text - 2);
+  std::memcpy(g_text + length, "\n", 2);
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
@@ -52,8 +48,7 @@ Interruption::~Interruption() { give_back(); }
 
 const std::atomic<bool>* Interruption::asked() const { return &g_asked; }
 
-void Interruption::leave_at_once(const std::string& text) {
-  set_text(text);
+void Interruption::leave_at_once() {
   g_leave = true;
   // One that came while nobody looked.
   if (g_asked) on_signal(0);

@@ -13,14 +13,14 @@ namespace smelt {
 // One at a time. From construction to destruction SIGINT and SIGTERM are ours, unless they were ignored (nohup).
 class Interruption {
  public:
-  explicit Interruption(const std::string& text);  // of the second signal; one line, without "smelt: "
+  explicit Interruption(const std::string& text);  // as it leaves; one line, without "smelt: "
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  const std::atomic<bool>* asked() const;       // true after the first signal
-  void leave_at_once(const std::string& text);  // from now on the first signal does, with this line
-  void ignore();                                // "interrupted" must mean that nothing was changed
+  const std::atomic<bool>* asked() const;  // true after the first signal
+  void leave_at_once();                    // from now on the first signal does
+  void ignore();                           // "interrupted" must mean that nothing was changed
   // The search is over. The exit code: 0, or after the first signal kExitInterrupted and a warning that says what is
   // shown now.
   int finish(const std::string& shown);

@@ -1,9 +1,7 @@
 // Measures the costs of a message between the CPUs of a machine, over the very lines that transport/ uses.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,24 +16,13 @@ namespace smelt {
 // Up to this many CPUs every pair is measured; larger machines by class of distance.
 inline constexpr uint32_t kAllPairsUpTo = 16;
 
-struct MeasuredPair {
-  uint32_t os_cpu_a, os_cpu_b;  // the kernel's numbers
-  PairCost cost;                // forth: a sends to b
-};
-
 struct CalibrationOptions {
-  bool all_pairs = false;                   // also on machines of more than kAllPairsUpTo CPUs
-  uint32_t most_at_once = 16;               // pairs measured at the same time, where a test shows that they do not
-                                            // disturb each other; 1: never more than one
-  double seconds = 0;                       // by the meter's clock; then it ends with the figures it has: pairs that
-                                            // were not measured have their class's costs, classes without a pair
-                                            // typical ones, and a remark and the profile's method say so. 0: as long as
-                                            // it takes
-  const std::atomic<bool>* stop = nullptr;  // once true, calibrate throws Interrupted before the next pair
-  std::vector<MeasuredPair> known;          // from an earlier, interrupted run; checked before they are believed
-  // Each pair as it is done; one measured again comes again, and the last one counts. Pairs of which only the hop is
-  // taken are not handed out: they are quickly taken again.
-  std::function<void(const MeasuredPair&)> measured;
+  bool all_pairs = false;      // also on machines of more than kAllPairsUpTo CPUs
+  uint32_t most_at_once = 16;  // pairs measured at the same time, where a test shows that they do not disturb each
+                               // other; 1: never more than one
+  double seconds = 0;          // by the meter's clock; then it ends with the figures it has: pairs that were not
+                               // measured have their class's costs, classes without a pair typical ones, and a remark
+                               // and the profile's method say so. 0: as long as it takes
   // After each pair or hop: how many were done, how many there will be as known now, and the time left. The figures may
   // ask for more measurements, so `done` may come up to `total` several times.
   std::function<void(uint32_t done, uint32_t total, double seconds_left)> progress;
@@ -49,15 +36,9 @@ struct Calibration {
   uint32_t at_once = 1;              // pairs that were measured at the same time, at most
 };
 
-// The calibration was stopped; CalibrationOptions::measured has handed out all that was measured until then.
-struct Interrupted : std::exception {
-  const char* what() const noexcept override { return "interrupted"; }
-  uint64_t kept = 0;  // pairs that the next calibration goes on from
-};
-
 // A profile of the allowed CPUs of `machine`. One CPU gives a profile of one CPU. The CPUs should be otherwise idle; if
 // they are not, or the machine changes meanwhile, classes are measured again, and where that does not help they are
-// marked and a remark says so. Throws UserError: no CPU allowed, or one that cannot be pinned to; and Interrupted.
+// marked and a remark says so. Throws UserError: no CPU allowed, or one that cannot be pinned to.
 Calibration calibrate(const Machine& machine, Meter& meter, const CalibrationOptions& options);
 
 // How long that will take, by typical costs and without surprises.

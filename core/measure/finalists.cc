@@ -98,14 +98,14 @@ SearchEffort effort_for(uint32_t n, int64_t until_ns) {
 
 // Every pattern that serves, with the exchange of other partners where that is cheaper than all, the cheapest first.
 // An error of one is thrown only when choose_best is through: no exception may pass that code.
-class Field {
+class Entrants {
  public:
-  Field(const Costs& costs, Operation op, Arena& arena) : costs_(costs), op_(op), arena_(arena) {}
+  Entrants(const Costs& costs, Operation op, Arena& arena) : costs_(costs), op_(op), arena_(arena) {}
 
   std::vector<Candidate> find(const SearchEffort& effort) {
     char* const start = arena_.mark();
-    const CandidateVisitor visitor{[](void* field, const Choice& choice) { static_cast<Field*>(field)->add(choice); },
-                                   this};
+    const CandidateVisitor visitor{
+        [](void* field, const Choice& choice) { static_cast<Entrants*>(field)->add(choice); }, this};
     Choice best;
     const int root = op_ == Operation::kBarrier ? -1 : 0;
     if (choose_best(op_, root, costs_, arena_, &best, effort, &visitor) != 0) no_memory();
@@ -143,7 +143,7 @@ class Field {
 
 std::vector<Candidate> find_candidates(const Costs& costs, Operation op, const FinalistSettings& settings,
                                        Arena& arena) {
-  std::vector<Candidate> out = Field(costs, op, arena).find(effort_for(costs.n, settings.race.until_ns));
+  std::vector<Candidate> out = Entrants(costs, op, arena).find(effort_for(costs.n, settings.race.until_ns));
   std::stable_sort(out.begin(), out.end(),
                    [](const Candidate& a, const Candidate& b) { return a.predicted < b.predicted; });
   if (settings.finalists == 0) return out;

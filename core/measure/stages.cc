@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 
-#include "base/fingerprint.h"
 #include "base/os/os.h"
 #include "discover/conditions.h"
 #include "discover/cpu_load.h"
@@ -14,7 +13,6 @@
 #include "measure/calibrate.h"
 #include "measure/fans.h"
 #include "measure/finalists.h"
-#include "measure/journal.h"
 #include "measure/methods.h"
 #include "measure/other_figures.h"
 #include "profile/text/error.h"
@@ -54,20 +52,19 @@ TimeBudget budget_time(const CalibrationRequest& request, const Machine& machine
 
 class Stages {
  public:
-  Stages(const CalibrationRequest& request, const Machine& machine, Journal& journal)
-      : request_(request), machine_(machine), journal_(journal), time_(budget_time(request, machine)) {}
+  Stages(const CalibrationRequest& request, const Machine& machine)
+      : request_(request), machine_(machine), time_(budget_time(request, machine)) {}
 
   NewProfile run() {
-    NewProfile found = measure(journal_.known());
+    NewProfile found = measure();
     if (is_worth_another(found)) {
       tell(fmt::format("measured {}; the machine is quiet now, so all is measured once more",
                        conditions_text(found.image.header)));
-      NewProfile again = measure({});
+      NewProfile again = measure();
       if (marks_of(again) < marks_of(found)) found = std::move(again);
     }
     begin(CalibrationStage::kWriting);
     found.written = write_profile(found.image, request_.path, request_.shared);
-    journal_.remove();
     return found;
   }
 
@@ -80,8 +77,7 @@ class Stages {
 
   void progress(uint32_t done, uint32_t total, double stage_left = -1) const {
     if (request_.progress)
-      request_.progress(
-          {stage_, done, total, stage_left, time_.spent(), time_.foreseen, time_.limit, journal_.pairs()});
+      request_.progress({stage_, done, total, stage_left, time_.spent(), time_.foreseen, time_.limit});
   }
 
   void begin(CalibrationStage stage) {
@@ -93,12 +89,11 @@ class Stages {
     return marks_of(found) > 0 && time_.left() >= time_.foreseen && !any_warning(load_conditions(this_system()));
   }
 
-  NewProfile measure(const std::vector<MeasuredPair>& known) {
+  NewProfile measure() {
     const std::vector<Finding> before = calibration_findings();  // before our own threads are the load
     const LoadWatch watch(this_system());
     NewProfile found;
-    found.resumed = known.size();
-    measure_pairs(known, &found);
+    measure_pairs(&found);
     for (const Finding& bad : before)
       found.remarks.push_back(fmt::format("{}: {}: {}; {}", bad.what, bad.found, bad.why, bad.advice));
     if (request_.methods) measure_groups(&found);
@@ -115,13 +110,10 @@ class Stages {
     return found;
   }
 
-  void measure_pairs(const std::vector<MeasuredPair>& known, NewProfile* found) {
+  void measure_pairs(NewProfile* found) {
     begin(CalibrationStage::kPairs);
     CalibrationOptions options;
     options.all_pairs = request_.all_pairs;
-    options.stop = request_.stop;
-    options.known = known;
-    options.measured = [this](const MeasuredPair& pair) { journal_.add(pair); };
     options.progress = [this](uint32_t done, uint32_t total, double left) { progress(done, total, left); };
     options.seconds = std::max(time_.left() * kPairsShare, 1e-3);  // 0 would be no limit
     Calibration pairs = calibrate(machine_, *hardware_meter(), options);
@@ -184,7 +176,6 @@ class Stages {
 
   const CalibrationRequest& request_;
   const Machine& machine_;
-  Journal& journal_;
   const TimeBudget time_;
   CalibrationStage stage_ = CalibrationStage::kPairs;
 };
@@ -196,17 +187,7 @@ NewProfile calibrate_this_machine(const CalibrationRequest& request) {
   if (!machine.this_machine)
     throw UserError("only the machine we run on can be measured; unset HWLOC_XMLFILE and HWLOC_SYNTHETIC");
   prepare_profile_place(request.path, request.shared);
-  Journal journal(request.path, machine_fingerprint(), request.fresh);
-  if (!journal.known().empty() && request.tell)
-    request.tell(
-        fmt::format("going on from what an interrupted calibration measured (pairs: {}); --fresh measures all anew",
-                    journal.known().size()));
-  try {
-    return Stages(request, machine, journal).run();
-  } catch (Interrupted& stopped) {
-    stopped.kept = journal.pairs();
-    throw;
-  }
+  return Stages(request, machine).run();
 }
 
 }  // namespace smelt

@@ -6,7 +6,6 @@
 // should. So the pairs may have most of the time, and what no longer fits is left out, with a remark.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,18 +23,15 @@ struct CalibrationProgress {
   uint32_t done = 0, total = 0;                   // of the stage; 0 of 0: it begins
   double stage_left = -1;                         // s; < 0: not known
   double elapsed = 0, foreseen = 0, at_most = 0;  // s, of all stages
-  uint64_t kept = 0;                              // pairs that the next calibration need not measure, if this one ends
 };
 
 struct CalibrationRequest {
   std::string path;     // of the packed form, ends in .profile
   bool shared = false;  // by all users of this machine
-  bool fresh = false;   // nothing is taken of what an interrupted calibration measured
   bool all_pairs = false;
-  bool methods = true;                      // of groups of processes
-  double race_seconds = 1;                  // 0: no pattern is raced
-  double limit_seconds = 0;                 // 0: by the machine
-  const std::atomic<bool>* stop = nullptr;  // once true, Interrupted is thrown before the next pair
+  bool methods = true;       // of groups of processes
+  double race_seconds = 1;   // 0: no pattern is raced
+  double limit_seconds = 0;  // 0: by the machine
   std::function<void(const CalibrationProgress&)> progress;
   std::function<void(const std::string&)> tell;  // a line for people: something went another way than usual
 };
@@ -44,14 +40,13 @@ struct NewProfile {
   ProfileImage image;
   WrittenProfile written;
   std::vector<std::string> remarks;  // one line each: a reason why the figures are less sure than they look
-  uint64_t resumed = 0;              // pairs that an interrupted calibration had measured
   double seconds = 0;
   bool ended_early = false;  // at the time limit, with what it had
 };
 
 // Measures this machine and writes its profile; until that is written, the one before stays as it was. If the machine
-// was busy and is quiet now, and the time holds it, all is measured once more. Throws UserError, and Interrupted (of
-// calibrate.h), which says what is kept. The caller must have no other threads.
+// was busy and is quiet now, and the time holds it, all is measured once more. Throws UserError. The caller must have
+// no other threads.
 NewProfile calibrate_this_machine(const CalibrationRequest& request);
 
 }  // namespace smelt

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 #include <utility>
 
@@ -36,7 +35,6 @@ constexpr size_t kCheckedShare = 16;            // one in so many between the ed
 constexpr int kMostWrong = 3;                   // pairs of a class that do not agree: then all of it is measured anew
 constexpr double kLargestCompanyShift = 0.1;    // beyond it, pairs that are measured at once disturb each other
 constexpr size_t kEnoughShifts = 8;             // compared pairs, for a median that says so
-constexpr size_t kKnownChecks = 12;             // pairs of a journal that are measured again before it is believed
 constexpr size_t kWorthCompany = 200;           // pairs in a list: fewer are done before a test of company pays
 
 struct TimeIsOver {};
@@ -75,13 +73,12 @@ CpuPair Survey::cpus(Spot spot) const {
 bool Survey::time_is_over() const { return end_s_ > 0 && meter_.seconds() >= end_s_; }
 
 // Its caller has nothing in its hands that would be lost.
-void Survey::stop_if_asked() const {
-  if (options_.stop && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
+void Survey::stop_in_time() const {
   if (time_is_over()) throw TimeIsOver();
 }
 
 double Survey::hop_now(Spot spot) {
-  stop_if_asked();
+  stop_in_time();
   const CpuPair pair = cpus(spot);
   return median(meter_.measure_hops({&pair, 1})[0]);
 }
@@ -109,32 +106,6 @@ bool Survey::start_again(uint32_t base) {
   return true;
 }
 
-void Survey::believe_known() {
-  std::map<uint32_t, uint32_t> index;
-  for (uint32_t i = 0; i < pus_.size(); ++i) index[pus_[i].os_index] = i;
-  std::vector<Spot> known;
-  for (const MeasuredPair& pair : options_.known) {
-    const auto a = index.find(pair.os_cpu_a), b = index.find(pair.os_cpu_b);
-    if (a == index.end() || b == index.end() || a == b || pair.cost.hops.empty()) continue;
-    PairCost cost = pair.cost;
-    if (a->second > b->second) std::swap(cost.forth, cost.back);
-    const Spot spot{std::min(a->second, b->second), std::max(a->second, b->second)};
-    if (!samples_.find(spot)) known.push_back(spot);
-    samples_.put(spot, sample_of(cost, true));
-  }
-  std::erase_if(known, [&](Spot spot) { return !samples_.find(spot)->steady; });
-  // Spread over the classes.
-  std::stable_sort(known.begin(), known.end(), [&](Spot x, Spot y) { return base_of(x) < base_of(y); });
-  const size_t checks = std::min(kKnownChecks, known.size());
-  for (size_t k = 0; k < checks; ++k) {
-    const Spot spot = known[(2 * k + 1) * known.size() / (2 * checks)];
-    if (!has_changed(spot, samples_.find(spot)->hop)) continue;
-    known_dropped_ = static_cast<uint32_t>(options_.known.size());
-    samples_ = Samples(static_cast<uint32_t>(pus_.size()));
-    return;
-  }
-}
-
 // Pairs whose own batches agree; of a class that has none, none.
 void Survey::choose_canaries(const std::vector<Spot>& wanted) {
   for (uint32_t base = 0; base < kBaseClasses; ++base) {
@@ -143,7 +114,7 @@ void Survey::choose_canaries(const std::vector<Spot>& wanted) {
     for (Spot spot : wanted) {
       if (base_of(spot) != base) continue;
       if (found == kCanariesPerBase || attempts++ == kCanaryAttempts) break;
-      stop_if_asked();
+      stop_in_time();
       const CpuPair pair = cpus(spot);
       const std::vector<double> hops = meter_.measure_hops({&pair, 1})[0];
       if (relative_iqr(hops) > kLargestPairSpread) continue;
@@ -246,15 +217,12 @@ void Survey::measure_together(const std::vector<Spot>& batch, bool full) {
   for (size_t i = 0; i < batch.size(); ++i) {
     PairCost& cost = costs[i];
     for (int attempt = 1; attempt < kAttempts && !is_steady(cost) && !time_is_over(); ++attempt) {
-      if (options_.stop && options_.stop->load(std::memory_order_relaxed)) throw Interrupted();
       PairCost again = std::move(measured({&pairs[i], 1})[0]);
       if (unsteadiness(again) < unsteadiness(cost)) cost = std::move(again);
     }
     samples_.put(batch[i], sample_of(cost, full));
     ++done_;
     ++since_canaries_;
-    if (full && options_.measured)
-      options_.measured({static_cast<uint32_t>(pairs[i].a), static_cast<uint32_t>(pairs[i].b), std::move(cost)});
   }
 }
 
@@ -263,7 +231,7 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
   if (canaries_.empty()) choose_canaries(pending);
   if (!company_known_ && options_.most_at_once > 1 && pending.size() >= kWorthCompany) {
     company_ = find_company(pending, pus_, options_.most_at_once, [&](const std::vector<Spot>& spots) {
-      stop_if_asked();
+      stop_in_time();
       std::vector<CpuPair> pairs;
       for (Spot spot : spots) pairs.push_back(cpus(spot));
       std::vector<double> hops;
@@ -276,7 +244,7 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
   const size_t all = pending.size();
   const size_t every = std::clamp(all / 2, kCanariesEvery[0], kCanariesEvery[1]);
   while (!pending.empty()) {
-    stop_if_asked();
+    stop_in_time();
     measure_together(company_.take(pending, pus_), full);
     if (options_.progress) {
       const double each = (meter_.seconds() - begin_s) / static_cast<double>(all - pending.size());
@@ -290,7 +258,6 @@ void Survey::measure(std::vector<Spot> pending, bool full) {
 
 void Survey::run() {
   try {
-    believe_known();
     for (int checks = 0;;) {
       strata_ = stratify(pus_, samples_, all_pairs_);
       if (strata_.done() && canaries_agree() && classes_agree(++checks == kFinalChecks)) return;
@@ -315,8 +282,6 @@ bool Survey::unsteady(const PairClass& one) const {
 
 std::vector<std::string> Survey::remarks() const {
   std::vector<std::string> remarks;
-  if (known_dropped_ > 0)
-    remarks.push_back(fmt::format("{} pairs measured earlier no longer hold; they were dropped", known_dropped_));
   if (forgotten_ > 0)
     remarks.push_back(
         fmt::format("the machine changed while it was measured (placement, frequency or load): {} pairs "

@@ -17,7 +17,7 @@ class Survey {
   // The allowed CPUs; the references must outlive the survey.
   Survey(const std::vector<Pu>& pus, Meter& meter, const CalibrationOptions& options);
 
-  // It may be called once. Throws UserError, Interrupted.
+  // It may be called once. Throws UserError.
   void run();
 
   const Samples& samples() const { return samples_; }
@@ -36,11 +36,10 @@ class Survey {
   CpuPair cpus(Spot spot) const;
   uint32_t base_of(Spot spot) const { return base_class(pus_[spot.a], pus_[spot.b]); }
   bool time_is_over() const;
-  void stop_if_asked() const;
+  void stop_in_time() const;
   double hop_now(Spot spot);
   bool has_changed(Spot spot, double hop, std::vector<double>* shifts = nullptr);
   bool start_again(uint32_t base);
-  void believe_known();
   void choose_canaries(const std::vector<Spot>& wanted);
   bool canaries_agree();
   bool holds(Spot spot, std::vector<double>* shifts = nullptr);
@@ -63,7 +62,6 @@ class Survey {
   bool ended_early_ = false;
   uint32_t at_once_ = 1;
   uint32_t done_ = 0;  // pairs measured, also again, also their hops alone
-  uint32_t known_dropped_ = 0;
   uint32_t since_canaries_ = 0;
   uint32_t forgotten_ = 0;  // pairs measured again since something had changed
 };

@@ -85,8 +85,8 @@ int sample(const NetworkArguments& arguments) {
   if (journal.known() > 0 && !arguments.quiet)
     warn(fmt::format("going on from what an interrupted sampling measured (sizes: {}); --fresh measures all anew",
                      journal.known()));
-  Interruption interruption("interrupted; the profile is as it was");
-  interruption.leave_at_once("interrupted; the same command goes on from here, the profile is as it was");
+  Interruption interruption("interrupted; the same command goes on from here, the profile is as it was");
+  interruption.leave_at_once();
   std::optional<Connection> peer;
   {
     const StillWorking working("connecting to " + arguments.peer, !arguments.quiet);

@@ -55,19 +55,6 @@ void expect_whole(const Environment& environment) {
   EXPECT_EQ(read_file(packed.substr(0, packed.size() - 8) + ".json"), exported.out);
 }
 
-size_t lines_of(const std::string& path) {
-  const std::string text = read_file(path);
-  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-std::string journal_of(const Environment& environment) {
-  char path[512];
-  ::setenv("XDG_CACHE_HOME", environment.at("XDG_CACHE_HOME").c_str(), 1);
-  EXPECT_EQ(user_profile_path(path, sizeof path), 0);
-  const std::string packed = path;
-  return packed.substr(0, packed.size() - 8) + ".partial";
-}
-
 TEST(Calibrate, ThenInfoSaysMeasured) {
   const auto here = cache("measured");
   // Load that ends in between makes it measure once more; of that, as of progress, the document's reader is not told.
@@ -151,7 +138,6 @@ TEST(Calibrate, ReportsClasses) {
   const Outcome outcome = run({{"calibrate", "--no-methods", "--json"}, here});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const json report = outcome.json(), shown = info(here);
-  EXPECT_EQ(report["resumed_pairs"], 0);
   EXPECT_TRUE(report["remarks"].is_array());
   EXPECT_EQ(shown["classes"], report["classes"]);
   EXPECT_EQ(shown["waiting"], report["waiting"]);
@@ -359,7 +345,7 @@ TEST(Calibrate, InterruptedInEachPhaseLeavesAWholeProfile) {
   for (const int signal : {SIGINT, SIGTERM})
     for (const double after : {0.001, 0.004, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.2}) {
       const std::string before = run({{"profile", "export"}, here}).out;
-      Call call{{"calibrate", "--fresh"}, here};
+      Call call{{"calibrate"}, here};
       call.interrupt_after = after;
       call.signal = signal;
       const Outcome outcome = run(call);
@@ -368,6 +354,9 @@ TEST(Calibrate, InterruptedInEachPhaseLeavesAWholeProfile) {
       ++interrupted;
       // Before main has begun, the signal is the system's.
       EXPECT_TRUE(outcome.code == 130 || outcome.code == 128 + signal) << outcome.code << outcome.err;
+      if (outcome.code != 128 + signal) {
+        EXPECT_TRUE(outcome.err.ends_with("smelt: interrupted; the profile is as it was\n")) << outcome.err;
+      }
       EXPECT_EQ(outcome.out, "");
       EXPECT_EQ(run({{"profile", "export"}, here}).out, before);
       for (const std::string& name : files_in(here)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
@@ -375,71 +364,7 @@ TEST(Calibrate, InterruptedInEachPhaseLeavesAWholeProfile) {
   EXPECT_GT(interrupted, 0);
   const Outcome last = run({{"calibrate", "--quiet", "--no-methods"}, here});
   EXPECT_EQ(last.code, 0) << last.err;
-  EXPECT_EQ(files_in(here).size(), 2u) << "both forms, and no journal";
-}
-
-// Interrupts a calibration when at least one pair is in its journal; false: it was always quicker.
-bool leave_unfinished(const Environment& here) {
-  const std::string journal = journal_of(here);
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    Call call{{"calibrate"}, here};
-    call.interrupt_when = [&] { return lines_of(journal) > 1; };
-    const Outcome outcome = run(call);
-    if (outcome.code == 0) continue;
-    EXPECT_EQ(outcome.code, 130);
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find("the profile is as it was; within 15 minutes the same command goes on"),
-              std::string::npos)
-        << outcome.err;
-    EXPECT_TRUE(fs::exists(journal));
-    return true;
-  }
-  return false;
-}
-
-TEST(Calibrate, GoesOnFromWhatWasMeasured) {
-  const Environment here = cache("resumed");
-  if (info(here)["cpus"].size() < 2) GTEST_SKIP() << "one CPU has no pairs";
-  if (!leave_unfinished(here)) GTEST_SKIP() << "this machine is measured before it can be interrupted";
-  EXPECT_EQ(files_in(here).size(), 1u) << "the journal alone";
-  const Outcome next = run({{"calibrate", "--no-methods"}, here});
-  ASSERT_EQ(next.code, 0) << next.err;
-  EXPECT_TRUE(next.err.starts_with("smelt: going on from what an interrupted calibration measured (pairs: "))
-      << next.err;
-  EXPECT_EQ(files_in(here).size(), 2u) << "the journal is gone";
-  expect_whole(here);
-
-  // Unless it is not wanted.
-  ASSERT_TRUE(leave_unfinished(here));
-  expect_whole(here);
-  const Outcome fresh = run({{"calibrate", "--no-methods", "--json", "--fresh"}, here});
-  EXPECT_EQ(fresh.json()["resumed_pairs"], 0) << fresh.err;
-
-  // A damaged one is as good as none.
-  ASSERT_TRUE(leave_unfinished(here));
-  std::string text = read_file(journal_of(here));
-  text[text.find('\n') + 30] ^= 1;
-  std::ofstream(journal_of(here), std::ios::binary) << text;
-  const Outcome damaged = run({{"calibrate", "--no-methods", "--json"}, here});
-  EXPECT_EQ(damaged.json()["resumed_pairs"], 0) << damaged.err;
-  expect_whole(here);
-}
-
-TEST(Calibrate, TwoAtOnceAreOneTooMany) {
-  const Environment here = cache("two");
-  if (info(here)["cpus"].size() < 2) GTEST_SKIP() << "one CPU is measured at once";
-  Outcome second;
-  Call first{{"calibrate"}, here};
-  const std::string journal = journal_of(here);
-  first.interrupt_when = [&] {
-    if (lines_of(journal) < 2) return false;
-    second = run({{"calibrate", "--no-methods", "--quiet"}, here});
-    return true;
-  };
-  const Outcome outcome = run(first);
-  if (second.code == 0) GTEST_SKIP() << "the first was done before the second began";
-  ASSERT_NE(second.code, -1) << "the first one never wrote its journal: " << outcome.err;
-  expect_refused(second, "another 'smelt calibrate' is measuring");
+  EXPECT_EQ(files_in(here).size(), 2u) << "both forms, and nothing beside them";
 }
 
 // --- where it cannot write ---
@@ -485,7 +410,7 @@ TEST(Calibrate, OnAFullDiskKeepsTheOldProfile) {
   if (!has_private_mounts()) GTEST_SKIP() << "file systems cannot be mounted here";
   const Environment here = cache("full");
   const std::string folder = here.at("XDG_CACHE_HOME");
-  // Full from the beginning, then with room for the journal, for one form ... until it fits.
+  // Full from the beginning, then with room for one form ... until it fits.
   Call call{{"-c", R"("$SMELT" calibrate --no-methods --quiet && "$SMELT" profile export >"$X" || exit 9
     dd if=/dev/zero of="$XDG_CACHE_HOME/filler" bs=4k 2>/dev/null
     size=$(stat -c %s "$XDG_CACHE_HOME/filler")
@@ -508,7 +433,7 @@ TEST(Calibrate, OnAFullDiskKeepsTheOldProfile) {
   std::string expected;
   for (long i = 0; i < refused; ++i) expected += "kept\n";
   EXPECT_EQ(outcome.out, expected + "written\n") << outcome.err;
-  EXPECT_GE(refused, 2) << "the journal, and a form of the profile";
+  EXPECT_GE(refused, 2) << "for each form of the profile";
   for (size_t at = 0, end; (end = outcome.err.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string line = outcome.err.substr(at, end - at);
     EXPECT_NE(line.find("No space left"), std::string::npos) << line;
@@ -619,9 +544,7 @@ TEST(CalibrateCheck, ComparesEachClassWithTheProfile) {
   EXPECT_EQ(files_in(here).size(), 2u) << "nothing was written";
 }
 
-TEST(Calibrate, RefusesOptionsThatDoNotGoTogether) {
-  expect_refused(smelt({"calibrate", "--check", "--fresh"}), "see 'smelt calibrate --help'");
-}
+TEST(Calibrate, RefusesOptionsThatDoNotGoTogether) {}
 
 }  // namespace
 }  // namespace smelt::test

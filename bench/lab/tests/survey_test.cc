@@ -3,13 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "folder.h"
-#include "measure/journal.h"
 #include "profile/text/error.h"
 #include "simulation.h"
 
@@ -177,62 +174,6 @@ TEST(Company, IsKeptWhereItDoesNotDisturb) {
   EXPECT_EQ(calibrate(limited, *free, all).at_once, 4u) << "the quota would throttle more";
 }
 
-// --- stopping and going on ---
-
-TEST(Stop, LeavesCleanlyAndGoesOn) {
-  const auto simulated = simulate(sixty_four());
-  std::atomic<bool> stop{false};
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.stop = &stop;
-  options.measured = [&](const MeasuredPair& pair) {
-    journal.push_back(pair);
-    if (journal.size() == 20) stop = true;
-  };
-  EXPECT_THROW(run(*simulated, options), Interrupted);
-  EXPECT_EQ(journal.size(), 20u);
-  stop = false;
-  options.known = journal;
-  const uint64_t before = simulated->pairs_measured();
-  const Calibration result = run(*simulated, options);
-  EXPECT_TRUE(result.remarks.empty()) << all_remarks(result);
-  EXPECT_LE(errors_of(result, simulated->truth()).hop, 0.1);
-  const auto fresh = simulate(sixty_four());
-  run(*fresh);
-  EXPECT_EQ(simulated->pairs_measured() - before, fresh->pairs_measured() - 20) << "those 20 are not measured again";
-}
-
-TEST(Resume, DropsWhatNoLongerHolds) {
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.measured = [&](const MeasuredPair& pair) { journal.push_back(pair); };
-  run(*simulate(sixty_four()), options);
-  options.known = std::move(journal);
-  options.measured = nullptr;
-  SimulationSettings settings;
-  settings.changes.push_back({0, 1e9, 1.5, {}});
-  const auto slower = simulate(sixty_four(), settings);
-  const Calibration result = run(*slower, options);
-  EXPECT_TRUE(remarked(result, "no longer hold")) << all_remarks(result);
-  EXPECT_LE(errors_of(result, slower->truth(), [](uint32_t, uint32_t) { return 1.5; }).hop, 0.1);
-}
-
-TEST(Resume, PassesOverPairsOfOtherMachinesAndTurnsPairsRound) {
-  const auto simulated = simulate(read_machine_file("synthetic:core:2 pu:1"));
-  std::vector<MeasuredPair> journal;
-  CalibrationOptions options;
-  options.measured = [&](const MeasuredPair& pair) { journal.push_back(pair); };
-  run(*simulated, options);
-  ASSERT_EQ(journal.size(), 1u);
-  MeasuredPair turned = journal[0];
-  std::swap(turned.os_cpu_a, turned.os_cpu_b);
-  turned.cost.forth.send_busy = 42;  // 1 sends to 0
-  options.known = {turned, {7, 9, turned.cost}, {0, 0, turned.cost}, {0, 1, {}}};
-  const Calibration result = run(*simulated, options);
-  EXPECT_EQ(journal.size(), 1u) << "nothing was measured";
-  EXPECT_EQ(result.image.send_busy[1 * 2 + 0], 42);
-}
-
 // --- what is announced ---
 
 TEST(Progress, ComesToItsEndAndTheEstimateIsNear) {
@@ -254,42 +195,6 @@ TEST(Progress, ComesToItsEndAndTheEstimateIsNear) {
     EXPECT_EQ(left, 0);
     EXPECT_NEAR(estimate_seconds(simulated->machine(), options) / simulated->seconds(), 1, 0.35) << all_pairs;
   }
-}
-
-TEST(Stop, TheJournalBringsBackWhatWasMeasured) {
-  constexpr uint64_t kMachine = 0xfedcba9876543210;
-  const Folder folder;
-  const std::string profile = folder.path("m.profile");
-  const MachineFile file = read_machine_file("synthetic:pack:2 core:4 pu:2");  // 120 pairs
-  std::atomic<bool> stop{false};
-  CalibrationOptions options;
-  options.stop = &stop;
-  {
-    Journal journal(profile, kMachine, false);
-    options.measured = [&](const MeasuredPair& pair) {
-      journal.add(pair);
-      if (journal.pairs() >= 60) stop = true;
-    };
-    const std::unique_ptr<SimulatedMachine> machine = simulate(file);
-    EXPECT_THROW(calibrate(machine->machine(), *machine, options), Interrupted);
-    EXPECT_LT(journal.pairs(), 120u);
-  }
-  stop = false;
-  Journal journal(profile, kMachine, false);
-  EXPECT_GE(journal.known().size(), 50u);
-  options.known = journal.known();
-  options.measured = [&](const MeasuredPair& pair) { journal.add(pair); };
-  SimulationSettings settings;
-  settings.seed = 2;
-  const std::unique_ptr<SimulatedMachine> machine = simulate(file, settings);
-  const Calibration calibration = calibrate(machine->machine(), *machine, options);
-  EXPECT_LT(machine->pairs_measured(), 100u) << "about half were known";
-  EXPECT_EQ(calibration.image.header.pairs_measured, 240u);
-  for (uint32_t a = 0; a < 16; ++a)
-    for (uint32_t b = 0; b < 16; ++b) {
-      const float truth = machine->truth().hop[machine->truth().at(a, b)];
-      EXPECT_NEAR(calibration.image.hop[size_t{a} * 16 + b], truth, 0.15 * truth);
-    }
 }
 
 // Whenever the time is over, there is a profile of all CPUs, and it says what it is worth.

@@ -127,25 +127,6 @@ TEST_F(Two, PairsAreMeasuredAtTheSameTime) {
   EXPECT_THROW(meter->measure_hops(wrong), UserError);
 }
 
-// What is written for an interrupted calibration is enough to go on with.
-TEST_F(Two, KnownPairsAreCheckedAndKept) {
-  const Machine machine = some_of_this_machine(2);
-  const std::unique_ptr<Meter> meter = hardware_meter();
-  std::vector<MeasuredPair> measured;
-  CalibrationOptions options;
-  options.measured = [&](const MeasuredPair& pair) { measured.push_back(pair); };
-  calibrate(machine, *meter, options);
-  ASSERT_FALSE(measured.empty());
-  EXPECT_EQ(measured.back().cost.hops.size(), 16u);
-  options.known = {measured.back()};
-  for (double& hop : options.known[0].cost.hops) hop *= 100;  // no machine changes so much
-  measured.clear();
-  const Calibration again = calibrate(machine, *meter, options);
-  EXPECT_FALSE(measured.empty()) << "what no longer holds is measured again";
-  ASSERT_FALSE(again.remarks.empty());
-  EXPECT_NE(again.remarks[0].find("no longer hold"), std::string::npos) << again.remarks[0];
-}
-
 // All of it in one call. A limit that is over at once leaves out what is not reached, and the profile says so.
 TEST_F(Two, ALimitEndsAllStagesEarly) {
   const smelt::test::Folder folder;
