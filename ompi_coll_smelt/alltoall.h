@@ -35,8 +35,6 @@ static inline const char *coll_smelt_alltoall_row_in(const coll_smelt_terms *ter
 static inline char *coll_smelt_alltoall_row_out(const coll_smelt_terms *terms, const coll_smelt_call *call) {
   return terms->packed ? terms->packed : (char *)call->receive + call->type->super.true_lb;
 }
-COLL_SMELT_RUNS(alltoall, group, coll_smelt_alltoall_row_in(terms, call), coll_smelt_alltoall_row_out(terms, call),
-                coll_smelt_alltoall_bytes(call))
 static inline void coll_smelt_close_alltoall(coll_smelt_terms *terms, const coll_smelt_module *module,
                                              const coll_smelt_call *call, int error) {
   free(terms->aside);
@@ -45,5 +43,7 @@ static inline void coll_smelt_close_alltoall(coll_smelt_terms *terms, const coll
     coll_smelt_unpack(call->type, (size_t)coll_smelt_size(module) * (size_t)call->count, call->receive, terms->packed);
   free(terms->packed);
 }
+COLL_SMELT_RUNS(alltoall, group, coll_smelt_alltoall_row_in(terms, call), coll_smelt_alltoall_row_out(terms, call),
+                coll_smelt_alltoall_bytes(call))
 
 #endif

@@ -12,10 +12,10 @@ static inline int coll_smelt_open_barrier(coll_smelt_terms *terms, const coll_sm
                                           const coll_smelt_call *call) {
   return (void)terms, (void)module, (void)call, OMPI_SUCCESS;
 }
-COLL_SMELT_RUNS(barrier, group)
 static inline void coll_smelt_close_barrier(coll_smelt_terms *terms, const coll_smelt_module *module,
                                             const coll_smelt_call *call, int error) {
   (void)terms, (void)module, (void)call, (void)error;
 }
+COLL_SMELT_RUNS(barrier, group)
 
 #endif

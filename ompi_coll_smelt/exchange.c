@@ -84,11 +84,6 @@ void coll_smelt_exchange_forget(const coll_smelt_module *module, coll_smelt_exch
 
 /* --- memory for lists: a module keeps that of the last call for the next */
 
-struct coll_smelt_lists {
-  size_t room;
-  smelt_block blocks[];
-};
-
 /* acquire and release: another thread's use of that memory before is over. */
 static struct coll_smelt_lists *take_lists(coll_smelt_module *module, size_t blocks) {
   struct coll_smelt_lists *lists = atomic_exchange_explicit(&module->lists, NULL, memory_order_acquire);
@@ -149,17 +144,6 @@ int coll_smelt_open_exchange(coll_smelt_terms *terms, const coll_smelt_module *c
   list(&out, exchange->in_place, terms->aside, true, terms->lists->blocks);
   list(&in, false, terms->packed, false, terms->lists->blocks + out.count);
   return OMPI_SUCCESS;
-}
-int coll_smelt_run_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) {
-  const smelt_block *out = terms->lists->blocks;
-  (void)call;
-  return smelt_group_exchange(group, out, terms->outgoing, out + terms->outgoing, terms->incoming);
-}
-int coll_smelt_start_exchange(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                              smelt_request *request) {
-  const smelt_block *out = terms->lists->blocks;
-  (void)call;
-  return smelt_group_start_exchange(group, out, terms->outgoing, out + terms->outgoing, terms->incoming, request);
 }
 void coll_smelt_close_exchange(coll_smelt_terms *terms, const coll_smelt_module *module, const coll_smelt_call *call,
                                int error) {

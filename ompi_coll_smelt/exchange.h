@@ -93,8 +93,13 @@ coll_smelt_part coll_smelt_exchange_block(const coll_smelt_module *module, const
 /* The form of them all (form.h). */
 coll_smelt_prepare_function coll_smelt_prepare_exchange;
 coll_smelt_open_function coll_smelt_open_exchange;
-coll_smelt_run_function coll_smelt_run_exchange;
-coll_smelt_start_function coll_smelt_start_exchange;
 coll_smelt_close_function coll_smelt_close_exchange;
+/* The lists of a call: the blocks that are sent, then those that are received. */
+struct coll_smelt_lists {
+  size_t room;
+  smelt_block blocks[];
+};
+COLL_SMELT_RUNS(exchange, group, terms->lists->blocks, terms->outgoing, terms->lists->blocks + terms->outgoing,
+                terms->incoming)
 
 #endif

@@ -49,29 +49,43 @@ typedef struct coll_smelt_terms {
  *   prepare     clears those arguments of which MPI says nothing (in place, or elsewhere than on the root), and returns
  *               how much memory a nonblocking call may need, in bytes: 0: there is nothing to do, the same on all ranks
  *   open        an Open MPI code; where that is an error nothing is to be closed
- *   run, start  of the group: 0 or a negative errno
- *   close       with what came of it */
+ *   close       with what came of it, 0 or a negative errno
+ *   run         the blocking call from open to close: *code is what it returns; false: the group does not serve it.
+ *               Inlined into the function that Open MPI calls, as the others of the form then are
+ *   start       of the group, between open and close: 0 or a negative errno */
 typedef size_t coll_smelt_prepare_function(const coll_smelt_module *module, coll_smelt_call *call);
 typedef int coll_smelt_open_function(coll_smelt_terms *terms, const coll_smelt_module *module,
                                      const coll_smelt_call *call);
-typedef int coll_smelt_run_function(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call);
-typedef int coll_smelt_start_function(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
-                                      smelt_request *request);
 typedef void coll_smelt_close_function(coll_smelt_terms *terms, const coll_smelt_module *module,
                                        const coll_smelt_call *call, int error);
+typedef bool coll_smelt_run_function(const coll_smelt_module *module, smelt_group *group, const coll_smelt_call *call,
+                                     int *code);
+typedef int coll_smelt_start_function(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call,
+                                      smelt_request *request);
 typedef struct coll_smelt_form {
   coll_smelt_prepare_function *prepare;
   coll_smelt_open_function *open;
+  coll_smelt_close_function *close;
   coll_smelt_run_function *run;
   coll_smelt_start_function *start;
-  coll_smelt_close_function *close;
 } coll_smelt_form;
-/* A form's run and start: the group's function of that name, with `group` and arguments that are told in `terms` and
- * `call`. */
+
+/* An Open MPI code for what a group's function returned. */
+static inline int coll_smelt_code(int error) {
+  return error == 0 ? OMPI_SUCCESS : error == -EMSGSIZE ? MPI_ERR_TRUNCATE : OMPI_ERROR;
+}
+
+/* A form's run and start, behind its open and close: the group's function of that name, with `group` and arguments that
+ * are told in `terms` and `call`. */
 #define COLL_SMELT_RUNS(name, ...)                                                                                    \
-  static inline int coll_smelt_run_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call) { \
-    (void)terms, (void)call;                                                                                          \
-    return smelt_group_##name(__VA_ARGS__);                                                                           \
+  __attribute__((always_inline)) static inline bool coll_smelt_run_##name(                                            \
+      const coll_smelt_module *module, smelt_group *group, const coll_smelt_call *call, int *code) {                  \
+    coll_smelt_terms opened, *terms = &opened;                                                                        \
+    if (OPAL_UNLIKELY((*code = coll_smelt_open_##name(terms, module, call)) != OMPI_SUCCESS)) return true;            \
+    const int error = smelt_group_##name(__VA_ARGS__);                                                                \
+    coll_smelt_close_##name(terms, module, call, error);                                                              \
+    *code = coll_smelt_code(error);                                                                                   \
+    return error != -ENOTSUP;                                                                                         \
   }                                                                                                                   \
   static inline int coll_smelt_start_##name(coll_smelt_terms *terms, smelt_group *group, const coll_smelt_call *call, \
                                             smelt_request *request) {                                                 \
@@ -90,11 +104,6 @@ static inline bool coll_smelt_is_root(const coll_smelt_module *module, const col
 static inline char *coll_smelt_block(const void *row, coll_smelt_length count, const struct ompi_datatype_t *type,
                                      int rank) {
   return (char *)row + (type->super.ub - type->super.lb) * (ptrdiff_t)count * rank;
-}
-
-/* An Open MPI code for what a group's function returned. */
-static inline int coll_smelt_code(int error) {
-  return error == 0 ? OMPI_SUCCESS : error == -EMSGSIZE ? MPI_ERR_TRUNCATE : OMPI_ERROR;
 }
 
 #endif

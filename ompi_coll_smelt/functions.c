@@ -11,8 +11,8 @@
 
 static const coll_smelt_form forms[SMELT_COLLECTIVES] = {
 #define SMELT_COLLECTIVE(NAME, name, ...)                                                             \
-  {coll_smelt_prepare_##name, coll_smelt_open_##name, coll_smelt_run_##name, coll_smelt_start_##name, \
-   coll_smelt_close_##name},
+  {coll_smelt_prepare_##name, coll_smelt_open_##name, coll_smelt_close_##name, coll_smelt_run_##name, \
+   coll_smelt_start_##name},
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE
 };
@@ -39,16 +39,9 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
   }
   const bool suits = !call->exchange || coll_smelt_exchange_suits(module, call->exchange);
   smelt_group *group = OPAL_LIKELY(suits) ? group_of(module, which) : NULL;
-  if (OPAL_LIKELY(group != NULL)) {
-    coll_smelt_terms terms;
-    if (OPAL_UNLIKELY((*code = form->open(&terms, module, call)) != OMPI_SUCCESS)) return true;
-    const int error = form->run(&terms, group, call);
-    form->close(&terms, module, call, error);
-    if (OPAL_LIKELY(error != -ENOTSUP)) {
-      if (OPAL_LIKELY(error == 0)) coll_smelt_increment(&coll_smelt_tally.served[which]);
-      *code = coll_smelt_code(error);
-      return true;
-    }
+  if (OPAL_LIKELY(group && form->run(module, group, call, code))) {
+    if (OPAL_LIKELY(*code == OMPI_SUCCESS)) coll_smelt_increment(&coll_smelt_tally.served[which]);
+    return true;
   }
   coll_smelt_count_passed_on(module, which);
   return false;

@@ -77,10 +77,6 @@ static inline int coll_smelt_open_reduce_scatter(coll_smelt_terms *terms, const 
   return error;
 }
 
-COLL_SMELT_RUNS(reduce_scatter_block, group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
-                &terms->fold.fold)
-COLL_SMELT_RUNS(reduce_scatter, group, terms->in.data.base, terms->out.data.base, terms->counts, &terms->fold.fold)
-
 static inline void coll_smelt_close_reduce_scatter(coll_smelt_terms *terms, const coll_smelt_module *module,
                                                    const coll_smelt_call *call, int error) {
   if (terms->packed) {
@@ -101,5 +97,8 @@ static inline void coll_smelt_close_reduce_scatter_block(coll_smelt_terms *terms
                                                          const coll_smelt_call *call, int error) {
   coll_smelt_close_reduce_scatter(terms, module, call, error);
 }
+COLL_SMELT_RUNS(reduce_scatter_block, group, terms->in.data.base, terms->out.data.base, (size_t)call->count,
+                &terms->fold.fold)
+COLL_SMELT_RUNS(reduce_scatter, group, terms->in.data.base, terms->out.data.base, terms->counts, &terms->fold.fold)
 
 #endif

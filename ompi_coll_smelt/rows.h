@@ -69,10 +69,10 @@ void coll_smelt_row_unpack(const coll_smelt_terms *terms, const coll_smelt_call 
                                            const coll_smelt_call *call) {                              \
     return coll_smelt_open_##kind##_row(terms, module, call, coll_smelt_##kind##_row(call, various));  \
   }                                                                                                    \
-  COLL_SMELT_RUNS(name, group, __VA_ARGS__)                                                            \
   static inline void coll_smelt_close_##name(coll_smelt_terms *terms, const coll_smelt_module *module, \
                                              const coll_smelt_call *call, int error) {                 \
     coll_smelt_close_##kind##_row(terms, module, call, coll_smelt_##kind##_row(call, various), error); \
-  }
+  }                                                                                                    \
+  COLL_SMELT_RUNS(name, group, __VA_ARGS__)
 
 #endif
