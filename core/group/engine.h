@@ -5,12 +5,7 @@
 //   template <typename How> bool step(How how);   // true: complete; false: not yet, call again
 //
 // written like a function that waits, as base/await.h says. State that has to outlive a place where it may stop is a
-// member. `How` decides how to go on if something is not there yet, and is the only thing that waits:
-//
-//   Waiting   polls, lets the host progress, and goes on: the blocking form, in which no function is ever called again,
-//             so the compiler leaves nothing of the switch. It stops only for good, where the awaited message cannot
-//             come
-//   Testing   stops: the started form
+// member. `How` (wait.h) goes on in another way if something is not there yet: blocking calls wait, started ones stop.
 //
 // A collective's file ends with SMELT_GROUP_CALLS, which defines its functions of the C API, blocking and started
 // (started.h). Both make a Call of their arguments:
@@ -28,7 +23,7 @@
 #include <cerrno>
 
 #include "base/await.h"
-#include "group/group.h"
+#include "group/wait.h"
 
 namespace smelt {
 
@@ -51,59 +46,21 @@ struct Resumable {
   }
 };
 
-// Waits until ready() holds. `peer` is the participant that will make it hold, and may change meanwhile. False: it
-// never will. wait.cc says how. Inlined, so that all that ready() looks at stays in registers.
-template <typename Ready>
-[[gnu::always_inline]] inline bool wait_until(Group& group, const uint32_t& peer, Ready ready) {
-  if (ready()) [[likely]]
-    return true;
-  for (int i = 0; i < group.burst_polls; ++i) {
-    cpu_pause();
-    if (ready()) return true;
-  }
-  for (uint32_t turn = 0;; ++turn) {
-    group.idle(peer, turn);
-    for (int i = 0; i < group.turn_polls; ++i) {
-      if (ready()) return true;
-      cpu_pause();
-    }
-    if (!group.may_come(peer)) return false;
-  }
-}
-
-struct Waiting {
-  static constexpr bool kStops = false;
-  Group& group;
-
-  template <typename Ready>
-  bool until(const uint32_t& peer, Ready ready) const {
-    return wait_until(group, peer, ready);
-  }
-};
-
-struct Testing {
-  static constexpr bool kStops = true;
-  Group& group;
-
-  template <typename Ready>
-  bool until(const uint32_t& peer, Ready ready) const {
-    if (ready()) return true;
-    group.awaited = peer;
-    return false;
-  }
-};
-
-// The result of a state machine that has stopped. A participant that saw operands of different lengths meet is told so.
-inline int outcome(Group& group, bool done, int error) {
-  if (done && !group.lengths_differ) [[likely]]
-    return error;
+// Operands of different lengths have met, or the awaited message cannot come.
+inline int at_odds(Group& group) {
   group.lengths_differ = false;
   return -EMSGSIZE;
 }
 
+// The watch sees a call, in the order in which they begin (Watch, group.h).
+inline void count_call(Watch& watch, bool is_barrier) {
+  watch.followed = watch.followed << watch.open | (is_barrier ? watch.open : 0);
+  watch.open = !is_barrier;
+}
+
 // The group's next call. `operand_bytes` where all must give the same, else 0.
 inline void begin_call(Group& group, uint64_t operand_bytes, bool is_barrier) {
-  is_barrier ? group.watch.barrier() : group.watch.call();
+  count_call(group.watch, is_barrier);
   ++group.calls, group.operand_bytes = operand_bytes;
 }
 
@@ -113,7 +70,9 @@ int run_to_end(Group& group, const Arguments&... arguments) {
   InlineRoom rooms[M::kRooms];
   M call(rooms, arguments...);
   const bool done = call.step(Waiting{group});  // inlined: nothing else calls it
-  return outcome(group, done, call.error);
+  if (done && !group.lengths_differ) [[likely]]
+    return call.error;
+  return at_odds(group);
 }
 
 // A blocking call, which is under way from here on.

@@ -20,10 +20,10 @@
 //
 // A group that is freed rests: its object and its block stay as they are, with all its counters, so that the next calls
 // go on where the last ones ended, and no flag in the memory can be taken for a later one's. Three things differ in the
-// new life: the host, the watch on what follows the calls (watch.h), and the memory of long messages, which has been
-// given back. All that must be the same on all of them is compared as a sum that each adds to when it leaves
-// (segment.h, traces). Each process keeps its own lists of resting groups, the latest first, and forgets the oldest,
-// which the leader then finds spoilt.
+// new life: the host, the watch on what follows the calls, and the memory of long messages, which has been given back.
+// All that must be the same on all of them is compared as a sum that each adds to when it leaves (segment.h, traces).
+// Each process keeps its own lists of resting groups, the latest first, and forgets the oldest, which the leader then
+// finds spoilt.
 #pragma once
 
 #include <pthread.h>

@@ -61,7 +61,7 @@ struct Starting {
   static bool step_of(Group& group, Pending& self) {
     M& call = *std::launder(reinterpret_cast<M*>(self.call));
     if (!call.step(Testing{group})) return false;
-    self.request->result = outcome(group, true, call.error);
+    self.request->result = group.lengths_differ ? at_odds(group) : call.error;
     return true;
   }
 };

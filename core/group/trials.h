@@ -27,7 +27,7 @@
 // costs half of its time, or more where hops are much of it (0.54 to 0.7), and one of n pieces, of which all but one
 // are put while others are taken, n/(n + 1). So where the ring of pieces has room for all of such a message, single
 // copy must take no more than that share (share_ahead) of the shelf's time. But not where a barrier follows each call
-// (strict, watch.h): then the sender waits as well. Both have rows of their own, and what is known of calls of the one
+// (strict, Watch): then the sender waits as well. Both have rows of their own, and what is known of calls of the one
 // kind says nothing of the other's. Measured as above, shelf / single copy, in a loop, with a barrier: scatter of 4 KiB
 // unchanged 0.7 / 1.0, 1.3 / 1.05; broadcast of 16 KiB written 2.0 / 3.2, 3.4 / 2.6; in a loop, reduce of 64 KiB
 // unchanged 6.4 / 5.7.

@@ -13,7 +13,7 @@
 //
 // A number that only bounds a search or a buffer is no threshold, and a choice by price (which pattern, which width of
 // a tree) needs none. There are curves for calls that follow each other at once and for calls that a barrier follows
-// (curves.h, Sync); Situation::strict says which count; a group was told so, or has seen it (group/watch.h).
+// (curves.h, Sync); Situation::strict says which count; a group was told so, or has seen it (group/group.h, Watch).
 //
 // Computing one takes some ten nanoseconds (long_copy: microseconds): no memory, no system call. Thread-safe once
 // options() was called.

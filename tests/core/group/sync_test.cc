@@ -10,7 +10,7 @@
 #include "../folder.h"
 #include "../profile/packed.h"
 #include "base/fingerprint.h"
-#include "group/group.h"
+#include "group/engine.h"
 #include "in_group.h"
 
 namespace smelt::test {
@@ -22,6 +22,8 @@ constexpr uint32_t kCalls = Watch::kCalls;
 
 struct Watched : Watch {
   Watched() { begin(false); }
+  void call() { count_call(*this, false); }
+  void barrier() { count_call(*this, true); }
   // So many calls, each followed by a barrier or by nothing.
   void calls(uint32_t count, bool followed) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -80,7 +82,7 @@ TEST(Watch, TurnsBackAfterAsManyCallsWithout) {
 TEST(Watch, NeverTurnsWhereNobodyAsked) {
   Watch watch;
   for (uint32_t i = 0; i < 2 * kCalls; ++i) {
-    watch.call(), watch.barrier();
+    count_call(watch, false), count_call(watch, true);
     EXPECT_FALSE(watch.has_turned());
   }
 }
