@@ -49,6 +49,11 @@ for pattern in hierarchical:1 spread:3 hybrid adaptive-sorted relay:2 line:1; do
   all "$pattern, asleep" "$pattern" large "3 8 16" "SMELT_TUNE=pattern=$pattern" SMELT_WAIT=sleep
 done
 
+# Threads that run where their plan had them keep its barrier, and others get one for where they are.
+check "on the CPUs of the plan" 0 'CPUs 0 1 2 3 4 5 6 7: hot' env $(small) $waiting SMELT_VERBOSE=2 "$programs/regions" 8 in-turn
+if grep -q rebuilt "$output"; then fails "on the CPUs of the plan: planned twice"; fi
+check "on other CPUs than the plan's" 0 'CPUs 0 9 18 27 .*: barrier .*, rebuilt$' env $(large) $waiting SMELT_VERBOSE=2 "$programs/regions" 8 in-turn
+
 # Several masters, nested teams, sizes that change: every pattern that teams of all sizes have, and libgomp's.
 for program in nested hot fork "tasks 100"; do
   set -- $program
