@@ -1,6 +1,6 @@
 /* The arguments that Open MPI passes to a collective's functions before the communicator: for each word of the table's
  * column `arguments`, the parameters, the same as arguments, and the call (form.h) that they describe. functions.c
- * makes the functions of them. */
+ * makes the functions of them, by COLL_SMELT_FUNCTIONS. */
 #ifndef COLL_SMELT_ARGUMENTS_H
 #define COLL_SMELT_ARGUMENTS_H
 
@@ -111,5 +111,33 @@
   coll_smelt_by_far_bytes(send, send_counts, send_places, send_types), \
   coll_smelt_by_far_bytes(receive, counts, places, types)))
 /* clang-format on */
+
+/* The three forms. `prefix` says what of: its functions, its lower ones, and its begin and keep. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type. */
+#define COLL_SMELT_FUNCTIONS(prefix, CLASS, WHICH, mpi, arguments, SERVED)                                    \
+  int prefix##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {    \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (SERVED) return code;                                                                                  \
+    return module->lower.mpi(arguments##_PASSED comm, module->lower.mpi##_module);                            \
+  }                                                                                                           \
+  int prefix##i##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, ompi_request_t **request,       \
+                     mca_coll_base_module_t *base) {                                                          \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (prefix##begin(module, WHICH, &call, request, &code)) return code;                                     \
+    return module->lower.i##mpi(arguments##_PASSED comm, request, module->lower.i##mpi##_module);             \
+  }                                                                                                           \
+  int prefix##mpi##_init(arguments##_PARAMETERS struct ompi_communicator_t *comm, struct ompi_info_t *info,   \
+                         ompi_request_t **request, mca_coll_base_module_t *base) {                            \
+    CLASS *module = (CLASS *)base;                                                                            \
+    coll_smelt_call call = {arguments##_CALL};                                                                \
+    int code;                                                                                                 \
+    if (prefix##keep(module, WHICH, &call, info, request, &code)) return code;                                \
+    return module->lower.mpi##_init(arguments##_PASSED comm, info, request, module->lower.mpi##_init_module); \
+  }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif

@@ -5,10 +5,6 @@
  *   component.c          the component
  *   offers.c             the life of a module: offered, enabled, disabled
  *   functions.c          the functions that Open MPI calls, made of the table and of arguments.h
- *   node_calls.c         communicators over several nodes: their calls
- *   node_barrier.c, node_broadcast.c, node_reductions.c, node_allgather.c
- *                        the same: the collectives, as rows of stages (node_stages.c)
- *   nodes.c              the same: where each rank is, the group of each node, the leaders
  *   nonblocking.c        nonblocking and persistent calls within one machine
  *   neighbour_messages.c  those that no group serves and Open MPI would answer wrongly
  *   first_reductions.c   reductions of a communicator that has no group yet
@@ -26,6 +22,9 @@
  *   stats.c, counters.c  counts of the calls served, for smelt run, for people, for MPI_T
  *   say.c, parameters.c  lines for people, and the user's settings
  *
+ * The house rails/nodes adds files of its own to the component, which serve communicators over several nodes
+ * (over_nodes.h).
+ *
  * That decision must be the same on all ranks, and nobody compares: it uses only facts that all of them know alike: the
  * communicator's kind, size and members, and settings that mpirun gives to all. Facts that may differ (may this process
  * open the others' memory? is there enough?) are found out, and agreed on, when the group is created. */
@@ -33,6 +32,7 @@
 #include "module.h"
 #include "offers.h"
 #include "ompi/group/group.h"
+#include "over_nodes.h"
 #include "parameters.h"
 #include "requests.h"
 #include "say.h"
@@ -69,7 +69,7 @@ static int register_component(void) {
   coll_smelt_register_counters(component);
   coll_smelt_set.verbose = coll_smelt_setting("SMELT_VERBOSE", NULL);
   coll_smelt_set.patience = coll_smelt_setting("SMELT_TUNE=patience", NULL);
-  coll_smelt_set.several_nodes = coll_smelt_setting("SMELT_NODES", NULL);
+  if (&coll_smelt_over_nodes) coll_smelt_over_nodes.begin(component);
   return OMPI_SUCCESS;
 }
 
@@ -119,12 +119,21 @@ static bool is_ours(struct ompi_communicator_t *comm) {
   return !OMPI_COMM_IS_INTER(comm) && size > 1 && of_one_job(comm->c_local_group);
 }
 
+static mca_coll_base_module_t *offer_over_nodes(struct ompi_communicator_t *comm) {
+  static const char left_out[] = "this Smelt was built without what serves several nodes (-Drails=auto builds it)";
+  static bool told;
+  if (&coll_smelt_over_nodes) return coll_smelt_over_nodes.offer(comm);
+  coll_smelt_stats_note(comm, left_out);
+  if (!told && coll_smelt_set.verbose >= 1 && ompi_comm_rank(comm) == 0) coll_smelt_say_stepped_aside(comm, left_out);
+  told = true;
+  return NULL;
+}
+
 static mca_coll_base_module_t *comm_query(struct ompi_communicator_t *comm, int *priority) {
   *priority = coll_smelt_set.priority;
   if (*priority == 0 || !is_ours(comm)) return NULL;
   coll_smelt_stats_note(comm, NULL);
-  if (ompi_group_have_remote_peers(comm->c_local_group))
-    return coll_smelt_set.several_nodes != 0 ? coll_smelt_nodes_offer(comm) : NULL;
+  if (ompi_group_have_remote_peers(comm->c_local_group)) return offer_over_nodes(comm);
   return ompi_comm_size(comm) <= SMELT_MAX_PARTICIPANTS ? coll_smelt_offer(comm) : NULL;
 }
 

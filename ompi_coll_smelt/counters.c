@@ -13,8 +13,8 @@ static int read_counter(const struct mca_base_pvar_t *variable, void *value, voi
   return OPAL_SUCCESS;
 }
 
-static void offer(const mca_base_component_t *component, const char *name, const char *help,
-                  coll_smelt_counter *counter) {
+void coll_smelt_offer_counter(const mca_base_component_t *component, const char *name, const char *help,
+                              coll_smelt_counter *counter) {
   (void)mca_base_component_pvar_register(component, name, help, OPAL_INFO_LVL_4, MCA_BASE_PVAR_CLASS_COUNTER,
                                          MCA_BASE_VAR_TYPE_UNSIGNED_LONG_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
                                          MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, read_counter,
@@ -27,10 +27,10 @@ static void offer_form(const mca_base_component_t *component, const char *form, 
   char name[64], help[128];
   snprintf(name, sizeof name, "%s_served", form);
   snprintf(help, sizeof help, "calls of %s that Smelt served", of);
-  offer(component, name, help, served);
+  coll_smelt_offer_counter(component, name, help, served);
   snprintf(name, sizeof name, "%s_passed_on", form);
   snprintf(help, sizeof help, "calls of %s that went to the component below", of);
-  offer(component, name, help, passed_on);
+  coll_smelt_offer_counter(component, name, help, passed_on);
 }
 
 static void offer_forms(const mca_base_component_t *component, int which, const char *name) {
@@ -55,10 +55,8 @@ void coll_smelt_register_counters(const mca_base_component_t *component) {
 #undef SMELT_COLLECTIVE
   };
   for (int i = 0; i < SMELT_COLLECTIVES; ++i) offer_forms(component, i, names[i]);
-  offer(component, "groups_created", "communicators that Smelt serves or served", &coll_smelt_tally.groups_created);
-  offer(component, "groups_refused", "communicators on which Smelt stepped aside", &coll_smelt_tally.groups_refused);
-  offer(component, "hierarchies_created", "communicators over several nodes that Smelt serves or served",
-        &coll_smelt_tally.hierarchies_created);
-  offer(component, "hierarchies_refused", "communicators over several nodes on which Smelt stepped aside",
-        &coll_smelt_tally.hierarchies_refused);
+  coll_smelt_offer_counter(component, "groups_created", "communicators that Smelt serves or served",
+                           &coll_smelt_tally.groups_created);
+  coll_smelt_offer_counter(component, "groups_refused", "communicators on which Smelt stepped aside",
+                           &coll_smelt_tally.groups_refused);
 }

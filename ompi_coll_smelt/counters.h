@@ -19,8 +19,6 @@ typedef struct coll_smelt_counters {
   coll_smelt_counter persistent_passed_on[SMELT_COLLECTIVES];
   coll_smelt_counter groups_created;
   coll_smelt_counter groups_refused;
-  coll_smelt_counter hierarchies_created;
-  coll_smelt_counter hierarchies_refused;
   bool threads; /* several threads may count at once */
 } coll_smelt_counters;
 
@@ -36,5 +34,8 @@ static inline void coll_smelt_increment(coll_smelt_counter *counter) {
 
 /* They are MPI_T performance variables, coll_smelt_bcast_served, _ibcast_served, _bcast_init_served and so on. */
 void coll_smelt_register_counters(const mca_base_component_t *component);
+/* One more of them. */
+void coll_smelt_offer_counter(const mca_base_component_t *component, const char *name, const char *help,
+                              coll_smelt_counter *counter);
 
 #endif

@@ -1,12 +1,11 @@
 /* The functions that Open MPI calls: every row of the table of collectives in its blocking, its nonblocking and its
- * persistent form, for communicators within one machine and, where the row says so, for those over several nodes. Each
- * describes the call (arguments.h), offers it to Smelt, and leaves it to the component below where it is not ours. */
+ * persistent form, for communicators within one machine. Each describes the call (arguments.h), offers it to Smelt, and
+ * leaves it to the component below where it is not ours. */
 #include "functions.h"
 
 #include "arguments.h"
 #include "first_reductions.h"
 #include "forms.h"
-#include "node_calls.h"
 #include "nonblocking.h"
 
 static const coll_smelt_form forms[SMELT_COLLECTIVES] = {
@@ -47,44 +46,9 @@ __attribute__((always_inline)) static inline bool serve(coll_smelt_module *modul
   return false;
 }
 
-/* The three forms. `prefix` says what of: its functions, its lower ones, and its begin and keep. */
-/* NOLINTBEGIN(bugprone-macro-parentheses): a type. */
-#define FUNCTIONS(prefix, CLASS, WHICH, mpi, arguments, SERVED)                                               \
-  int prefix##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, mca_coll_base_module_t *base) {    \
-    CLASS *module = (CLASS *)base;                                                                            \
-    coll_smelt_call call = {arguments##_CALL};                                                                \
-    int code;                                                                                                 \
-    if (SERVED) return code;                                                                                  \
-    return module->lower.mpi(arguments##_PASSED comm, module->lower.mpi##_module);                            \
-  }                                                                                                           \
-  int prefix##i##mpi(arguments##_PARAMETERS struct ompi_communicator_t *comm, ompi_request_t **request,       \
-                     mca_coll_base_module_t *base) {                                                          \
-    CLASS *module = (CLASS *)base;                                                                            \
-    coll_smelt_call call = {arguments##_CALL};                                                                \
-    int code;                                                                                                 \
-    if (prefix##begin(module, WHICH, &call, request, &code)) return code;                                     \
-    return module->lower.i##mpi(arguments##_PASSED comm, request, module->lower.i##mpi##_module);             \
-  }                                                                                                           \
-  int prefix##mpi##_init(arguments##_PARAMETERS struct ompi_communicator_t *comm, struct ompi_info_t *info,   \
-                         ompi_request_t **request, mca_coll_base_module_t *base) {                            \
-    CLASS *module = (CLASS *)base;                                                                            \
-    coll_smelt_call call = {arguments##_CALL};                                                                \
-    int code;                                                                                                 \
-    if (prefix##keep(module, WHICH, &call, info, request, &code)) return code;                                \
-    return module->lower.mpi##_init(arguments##_PASSED comm, info, request, module->lower.mpi##_init_module); \
-  }
-/* NOLINTEND(bugprone-macro-parentheses) */
-
-#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, ...)                \
-  FUNCTIONS(coll_smelt_, coll_smelt_module, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
-            serve(module, SMELT_COLLECTIVE_##NAME, COLL_SMELT_##data, &forms[SMELT_COLLECTIVE_##NAME], &call, &code))
-#include <smelt/collectives.def>
-#undef SMELT_COLLECTIVE
-
-#define OVER_NODE(NAME, mpi, arguments)
-#define OVER_NODES(NAME, mpi, arguments)                                                  \
-  FUNCTIONS(coll_smelt_nodes_, coll_smelt_nodes, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
-            coll_smelt_nodes_serve(module, SMELT_COLLECTIVE_##NAME, &call, &code))
-#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, nodes, ...) OVER_##nodes(NAME, mpi, arguments)
+#define SMELT_COLLECTIVE(NAME, name, mpi, root, data, arguments, ...)          \
+  COLL_SMELT_FUNCTIONS(                                                        \
+      coll_smelt_, coll_smelt_module, SMELT_COLLECTIVE_##NAME, mpi, arguments, \
+      serve(module, SMELT_COLLECTIVE_##NAME, COLL_SMELT_##data, &forms[SMELT_COLLECTIVE_##NAME], &call, &code))
 #include <smelt/collectives.def>
 #undef SMELT_COLLECTIVE

@@ -6,9 +6,5 @@
 
 #define COLL_SMELT_SLOT(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_##name;
 #include "slots.def"
-#define COLL_SMELT_OVER_NODES
-#define COLL_SMELT_SLOT(name) __typeof__(*(mca_coll_base_module_##name##_fn_t)NULL) coll_smelt_nodes_##name;
-#include "slots.def"
-#undef COLL_SMELT_OVER_NODES
 
 #endif

@@ -18,10 +18,8 @@ typedef struct coll_smelt_lower {
   unsigned count;
 } coll_smelt_lower;
 
-/* Has the communicator all of them? */
-bool coll_smelt_lower_is_complete(const struct ompi_communicator_t *comm);
-/* Those that it has now. False: there are too many modules. */
-bool coll_smelt_lower_save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm);
+/* Those that the communicator has now; an Open MPI code. */
+int coll_smelt_lower_save(coll_smelt_lower *lower, const struct ompi_communicator_t *comm);
 void coll_smelt_lower_release(coll_smelt_lower *lower);
 
 #endif

@@ -148,7 +148,7 @@ static void create(coll_smelt_module *module) {
   if (error) coll_smelt_stats_note(module->comm, coll_smelt_reason(error));
   if (coll_smelt_set.verbose >= 1 && ompi_comm_rank(module->comm) == 0) {
     if (error)
-      coll_smelt_say_stepped_aside(module->comm, error);
+      coll_smelt_say_stepped_aside(module->comm, coll_smelt_reason(error));
     else
       coll_smelt_say_serving(module->comm, module->group);
   }

@@ -4,9 +4,8 @@
 
 #include "compat.h"
 
-/* For a communicator within one machine, and for one that spans several nodes; NULL: no memory. */
+/* For a communicator within one machine; NULL: no memory. */
 mca_coll_base_module_t *coll_smelt_offer(struct ompi_communicator_t *comm);
-mca_coll_base_module_t *coll_smelt_nodes_offer(struct ompi_communicator_t *comm);
 /* Has the communicator's module a group, or none for good? */
 bool coll_smelt_is_settled(const struct ompi_communicator_t *comm);
 

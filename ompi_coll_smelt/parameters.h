@@ -8,8 +8,7 @@
 typedef struct coll_smelt_settings {
   int priority; /* 0: not used */
   int verbose;
-  int patience;      /* calls of a new communicator that set nothing up yet */
-  int several_nodes; /* communicators that span several are served; 2: as if no node were crowded */
+  int patience; /* calls of a new communicator that set nothing up yet */
 } coll_smelt_settings;
 extern coll_smelt_settings coll_smelt_set;
 

@@ -79,7 +79,6 @@ coll_smelt_operation *coll_smelt_operation_new(const coll_smelt_kind *kind, stru
   operation->queued.lane = lane ? lane : &operation->own;
   operation->kind = kind;
   operation->module = NULL;
-  operation->nodes = NULL;
   operation->group = NULL;
   operation->state = NULL;
   operation->which = which;

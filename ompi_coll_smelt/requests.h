@@ -8,7 +8,7 @@
 typedef struct coll_smelt_operation coll_smelt_operation;
 
 /* How an operation is carried out: by a group (nonblocking.c), by messages (neighbour_messages.c), or over several
- * nodes (node_calls.c). */
+ * nodes (rails/nodes). */
 typedef struct coll_smelt_kind {
   int (*open)(coll_smelt_operation *operation); /* each time it starts; an Open MPI code */
   bool (*step)(coll_smelt_queued *operation);   /* lanes.h */
@@ -18,9 +18,8 @@ typedef struct coll_smelt_kind {
 struct coll_smelt_operation {
   coll_smelt_queued queued;
   const coll_smelt_kind *kind;
-  coll_smelt_module *module;      /* NULL: the communicator spans several nodes, */
-  struct coll_smelt_nodes *nodes; /* and this is its module */
-  coll_smelt_lane own;            /* where it has one of its own */
+  coll_smelt_module *module; /* NULL: the communicator spans several nodes */
+  coll_smelt_lane own;       /* where it has one of its own */
   smelt_collective which;
   coll_smelt_call call;
   coll_smelt_exchange exchange; /* the lists that `call` points to, if it does */

@@ -3,6 +3,7 @@
 #include "say.h"
 
 #include "ompi/communicator/communicator.h"
+#include "ompi/group/group.h"
 #include "parameters.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ void coll_smelt_say(const char *format, ...) {
   (void)ignored;
 }
 
-static const char *name_of(const struct ompi_communicator_t *comm) {
+const char *coll_smelt_name_of(const struct ompi_communicator_t *comm) {
   return comm->c_name[0] ? comm->c_name : "unnamed communicator";
 }
 
@@ -41,8 +42,8 @@ static void say_collective(const struct ompi_communicator_t *comm, const smelt_g
     if (length < 0 || (size_t)length >= sizeof table - used) break;
     used += (size_t)length;
   }
-  coll_smelt_say("%s (%d ranks): %s and i%s: %s", name_of(comm), ompi_comm_size((struct ompi_communicator_t *)comm),
-                 name, name, table);
+  coll_smelt_say("%s (%d ranks): %s and i%s: %s", coll_smelt_name_of(comm),
+                 ompi_comm_size((struct ompi_communicator_t *)comm), name, name, table);
 }
 
 /* Programs that make communicators by the thousand would drown in lines. */
@@ -53,7 +54,7 @@ void coll_smelt_say_sync(const struct ompi_communicator_t *comm, const smelt_gro
   if (coll_smelt_set.verbose < 2 && atomic_fetch_add(&told, 1) >= kToldOfAtMost) return;
   const char *why;
   const smelt_sync sync = smelt_group_sync(group, &why);
-  coll_smelt_say("%s (%d ranks): %s synchronisation: %s%s", name_of(comm),
+  coll_smelt_say("%s (%d ranks): %s synchronisation: %s%s", coll_smelt_name_of(comm),
                  ompi_comm_size((struct ompi_communicator_t *)comm), sync == SMELT_SYNC_STRICT ? "strict" : "loose",
                  why, smelt_group_sync_matters(group) ? "" : "; the limits between methods are the same for both");
 }
@@ -67,7 +68,8 @@ void coll_smelt_say_serving(const struct ompi_communicator_t *comm, const smelt_
   }
   char line[384];
   if (smelt_group_summary(group, line, sizeof line) >= 0)
-    coll_smelt_say("%s (%d ranks): %s", name_of(comm), ompi_comm_size((struct ompi_communicator_t *)comm), line);
+    coll_smelt_say("%s (%d ranks): %s", coll_smelt_name_of(comm), ompi_comm_size((struct ompi_communicator_t *)comm),
+                   line);
   const char *why;
   (void)smelt_group_sync(group, &why);
   if (*why) coll_smelt_say_sync(comm, group);
@@ -89,7 +91,8 @@ const char *coll_smelt_reason(int error) {
   }
 }
 
-void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, int error) {
-  coll_smelt_say("%s (%d ranks): not used, Open MPI's other components serve it: %s", name_of(comm),
-                 ompi_comm_size((struct ompi_communicator_t *)comm), coll_smelt_reason(error));
+void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, const char *reason) {
+  coll_smelt_say("%s (%d ranks%s): not used, Open MPI's other components serve it: %s", coll_smelt_name_of(comm),
+                 ompi_comm_size((struct ompi_communicator_t *)comm),
+                 ompi_group_have_remote_peers(comm->c_local_group) ? ", of several nodes" : "", reason);
 }

@@ -8,10 +8,10 @@
 
 /* One line to standard error, "smelt: coll/smelt: ...", in one write. */
 __attribute__((format(printf, 1, 2))) void coll_smelt_say(const char *format, ...);
-/* The service of a new group for its communicator, or the reason why there is none (a negative errno of
- * smelt_group_create). */
+const char *coll_smelt_name_of(const struct ompi_communicator_t *comm);
+/* The service of a new group for its communicator, or the reason why it is not served. */
 void coll_smelt_say_serving(const struct ompi_communicator_t *comm, const smelt_group *group);
-void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, int error);
+void coll_smelt_say_stepped_aside(const struct ompi_communicator_t *comm, const char *reason);
 /* Says which limits hold from here on, as the group has seen. */
 void coll_smelt_say_sync(const struct ompi_communicator_t *comm, const smelt_group *group);
 /* A negative errno of smelt_group_create, in words. */

@@ -3,8 +3,8 @@
  * end. */
 #include "stats.h"
 
-#include "counters.h"
 #include "ompi/communicator/communicator.h"
+#include "over_nodes.h"
 #include "parameters.h"
 #include "say.h"
 
@@ -77,7 +77,7 @@ void coll_smelt_stats_end(void) {
            "{\"part\":\"coll\",\"pid\":%d,\"end\":true,\"rank\":%d,\"ranks\":%d,\"served\":%llu,\"passed_on\":%llu,"
            "\"patience\":%d,\"communicators\":%llu,\"why\":\"%s\",\"each\":{%s}}",
            (int)getpid(), rank, ranks, served, passed_on, coll_smelt_set.patience,
-           now(&coll_smelt_tally.groups_created) + now(&coll_smelt_tally.hierarchies_created),
+           now(&coll_smelt_tally.groups_created) + (&coll_smelt_over_nodes ? now(coll_smelt_over_nodes.created) : 0),
            why_refused ? why_refused : "", of_each);
   if (smelt_stats_append(line) != 0) say(served, passed_on);
 }

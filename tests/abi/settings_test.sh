@@ -8,7 +8,7 @@ set -u
 root=$(cd "$1" && pwd) || exit 1
 
 threads='gomp_shim/*.cc kmp_shim/*.cc core/openmp/*.cc core/team/*.cc core/policy/wait.cc'
-processes='ompi_coll_smelt/*.c core/group/*.cc core/policy/limits.cc core/policy/long_copy.cc core/include/smelt/collectives.def'
+processes='ompi_coll_smelt/*.c rails/nodes/*.c core/group/*.cc core/policy/limits.cc core/policy/long_copy.cc core/include/smelt/collectives.def'
 everybody='core/profile/profile.cc core/base/stats_file.cc core/cli/launch_plan.cc'
 
 # text FILE...: without what does not count.
@@ -53,6 +53,7 @@ mkdir "$scratch/core"
 cp -r "$root/core/base" "$root/core/profile" "$root/core/policy" "$root/core/team" "$root/core/group" "$root/core/openmp" "$root/core/include" \
   "$scratch/core"
 mkdir "$scratch/core/cli" && cp "$root/core/cli/launch_plan.cc" "$scratch/core/cli"
+mkdir "$scratch/rails" && cp -r "$root/rails/nodes" "$scratch/rails"
 cp -r "$root/gomp_shim" "$root/kmp_shim" "$root/ompi_coll_smelt" "$scratch"
 control() {
   cp "$scratch/$3" "$scratch/kept"

@@ -36,8 +36,3 @@ grep -q 'tested (2 ranks): smelt_sync=loose comes after the first calls and has 
 regime "an info key that is none" 2 "$followed" loose_strict nonsense
 [ "$(grep -c 'info key smelt_sync=perhaps is not one of loose|strict' "$output")" -eq 2 ] ||
   fail "an info key that is none: not said once by each rank"
-pretended=$(realpath "$programs/libpretended_nodes.so")
-mpi "an info key of several nodes is each node's" 0 '^ok$' 4 -x LD_PRELOAD="$pretended" -x PRETENDED_NODES=0011 \
-  -x SMELT_NODES=2 -x SMELT_VERBOSE=1 loose_strict dup
-[ "$(grep -c '(2 ranks): strict synchronisation: smelt_sync says so' "$output")" -eq 2 ] ||
-  fail "an info key of several nodes: not said once by each node"

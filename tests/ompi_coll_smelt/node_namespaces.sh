@@ -1,4 +1,4 @@
-# Part of two_nodes.sh and of rails/tests/far/far_test.sh: nodes that are namespaces of this machine. Each is a network
+# Part of the two_nodes.sh of ompi_pml_smelt and of rails/tests/nodes, and of rails/tests/far/far_test.sh: nodes that are namespaces of this machine. Each is a network
 # namespace (a veth pair into a bridge, which lies in a third one), with its own hostname, /etc/hosts and empty /dev/shm. The remote
 # daemon is started by a pretended rsh. Ends with 77, the last line saying why, where that cannot be.
 [ "$(id -u)" -eq 0 ] || { echo "two nodes need root"; exit 77; }
@@ -61,6 +61,19 @@ on_nodes() {
     --host "node1:${layout%+*},node2:${layout#*+}" \
     --mca plm_rsh_agent "$work/rsh" --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.78.0.0/24 \
     --mca btl_tcp_if_include 10.78.0.0/24 "$@" </dev/null
+}
+
+# start_nodes MAKE PROGRAM: MAKE makes them, and PROGRAM must run on both, without Smelt and without what smelt run sets, so that where that
+# alone is wrong no test says that nothing runs here.
+start_nodes() {
+  if ! "$1" 2>"$work/error"; then echo "two nodes need network namespaces: $(tail -n 1 "$work/error")"; exit 77; fi
+  write_enter
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  unset OMPI_MCA_mca_base_component_path OMPI_MCA_coll_smelt_priority OMPI_MCA_orte_tmpdir_base
+  (unset PMIX_MCA_mca_base_component_path; on_nodes 1 "$2") >"$work/output" 2>&1 && return
+  tail -n 5 "$work/output"
+  echo "stock Open MPI does not run on two pretended nodes here"
+  exit 77
 }
 
 failed=0

@@ -119,8 +119,7 @@ fi
 
 if [ "$length" = --full ]; then
   unset OMPI_MCA_pml_smelt_enable
-  sh "$(dirname "$0")/../ompi_coll_smelt/two_nodes.sh" "$scratch/component" "$collectives" "$scratch/component" \
-    "$programs" >"$output" 2>&1
+  sh "$(dirname "$0")/two_nodes.sh" "$scratch/component" "$collectives" "$programs" >"$output" 2>&1
   case $? in
     0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
     77) echo "skipped: $(tail -n 1 "$output")" ;;

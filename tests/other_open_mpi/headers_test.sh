@@ -29,7 +29,7 @@ pmix=$(find "$place/headers" -path '*/pmix2/include' -type d | head -n 1)
 wide=-mcx16  # as in ompi_pml_smelt/meson.build
 cc $wide -E -x c /dev/null >/dev/null 2>&1 || wide=
 compiles() {
-  cc -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -pthread $wide -I"$source/core" -I"$source/core/include" \
+  cc -std=gnu11 -fsyntax-only -Wall -Wextra -Werror -D_GNU_SOURCE -pthread $wide -I"$source" -I"$source/core" -I"$source/core/include" \
     -I"$build/ompi_coll_smelt" -I"$source/ompi_coll_smelt" -isystem "$pmix" -isystem "$pmix/pmix" -isystem "$openmpi" \
     -isystem "$openmpi/openmpi" -idirafter "$source/ompi_coll_smelt/left_out" -x c "$@"
 }
@@ -40,6 +40,7 @@ printf '#include <mpi.h>\n_Static_assert(OMPI_MAJOR_VERSION == %s && OMPI_MINOR_
 for folder in "$source/ompi_coll_smelt" "$source/ompi_pml_smelt"; do
   [ ! -e "$folder/compat_$(echo "$series" | tr . _).h" ] || ls "$folder"/*.c
 done >"$place/files"
+! grep -q /ompi_coll_smelt/ "$place/files" || ls "$source"/rails/nodes/*.c >>"$place/files"  # of the same component
 [ -s "$place/files" ] || fail "no component knows Open MPI $series"
 while read -r file; do
   compiles "$file" || { echo "$file" >>"$place/failed"; }

@@ -1,6 +1,16 @@
-# Part of component_test.sh: communicators that span several nodes, which pretended_nodes.c makes of this machine.
+#!/bin/sh
+# Communicators that span several nodes, end-to-end: MPI programs under real mpirun. pretended_nodes.c makes nodes of this machine;
 # two_nodes.sh has nodes with a network between them, and needs root.
-pretended=$(realpath "$programs/libpretended_nodes.so")
+#   nodes_test.sh COMPONENT BROKEN COLLECTIVES_PROGRAMS PROGRAMS [--full]
+# COMPONENT, BROKEN and COLLECTIVES_PROGRAMS are those of tests/ompi_coll_smelt/component_test.sh. Exit 77: skipped, there is no mpirun.
+set -u
+component=$1 broken=$(realpath "$2") length=${5---quick}
+here=$(cd "$(dirname "$0")" && pwd) && programs=$(cd "$3" && pwd) && own=$(cd "$4" && pwd) || exit 1
+collectives=$here/../../../tests/ompi_coll_smelt
+. "$collectives/checks.sh"
+export PATH="$own:$PATH"
+with_component
+pretended=$own/libpretended_nodes.so
 
 # on_pretended NODES [mpirun option...] PROGRAM [argument...]
 on_pretended() {
@@ -49,3 +59,14 @@ wrong "control: nonblocking notices that nothing is served over several nodes" 4
   -x SMELT_NODES=0 nonblocking --light --nodes --smelt
 wrong "control: wrong operands are noticed over several nodes" 4 -x LD_PRELOAD="$pretended:$broken" -x PRETENDED_NODES=0011 \
   -x SMELT_NODES=2 -x BROKEN=operand nonblocking --light --nodes
+mpi "an info key of several nodes is each node's" 0 '^ok$' 4 -x LD_PRELOAD="$pretended" -x PRETENDED_NODES=0011 \
+  -x SMELT_NODES=2 -x SMELT_VERBOSE=1 loose_strict dup
+[ "$(grep -c '(2 ranks): strict synchronisation: smelt_sync says so' "$output")" -eq 2 ] ||
+  fail "an info key of several nodes: not said once by each node"
+"$here/two_nodes.sh" "$folder" "$programs" "$own" >"$output" 2>&1
+case $? in
+  0) echo "ok: two nodes"; passed=$((passed + 1)) ;;
+  77) skip "$(tail -n 1 "$output")" ;;
+  *) fail "two nodes"; sed 's/^/    /' "$output" | tail -n 15 ;;
+esac
+summary

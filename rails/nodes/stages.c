@@ -4,7 +4,7 @@
  * under way, and blocking calls wait until it is empty. Persistent requests, which ranks may start in different orders,
  * have a lane and a group of their own, and between leaders persistent requests of the component below, made when they
  * are made themselves: that component keeps those apart. */
-#include "node_stages.h"
+#include "stages.h"
 
 #include <string.h>
 

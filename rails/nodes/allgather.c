@@ -12,7 +12,7 @@
  * Blocks lie node by node, and within a node place by place. Where that is the order of the ranks, and the type has no
  * gaps, they lie so in the program's own memory. Otherwise they are put in their places at the end: whether this is
  * needed, each rank knows for itself, as their types may differ. */
-#include "node_stages.h"
+#include "stages.h"
 
 #include <string.h>
 

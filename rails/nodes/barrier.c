@@ -6,7 +6,7 @@
  *
  * So a node's ranks cost the leader one gathering before the network's part and one release after it, not two whole
  * barriers. */
-#include "node_stages.h"
+#include "stages.h"
 
 static size_t room(coll_smelt_crossing *c, char *memory) {
   (void)memory;

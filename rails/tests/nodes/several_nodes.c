@@ -1,5 +1,5 @@
 // Collectives of communicators that span several nodes, against what the program itself computes: the promised order
-// of a reduction's operands (ompi_coll_smelt/node_reductions.c), to the bit, from a communicator's first call on;
+// of a reduction's operands (rails/nodes/reductions.c), to the bit, from a communicator's first call on;
 // operations that do not commute; types with gaps; messages of several pieces; any root; ranks in any order; every
 // block of an allgather; and a barrier that nobody leaves before all have come (the pretended nodes share a clock).
 //   several_nodes [--any-order]

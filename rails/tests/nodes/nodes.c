@@ -3,7 +3,7 @@
 //   nodes [unserved | alone | crowded]
 // unserved: the component is absent. alone: it is to leave the communicator that spans nodes to others, as with one
 // rank on each node, or with SMELT_NODES=0. crowded: of that one it is to leave to others what is slower where ranks
-// share CPUs (longest_in_crowd in ompi_coll_smelt/nodes.c).
+// share CPUs (longest_in_crowd in rails/nodes/nodes.c).
 #include "check.h"
 
 enum { kCounters = 5, kCounts = 6 };

@@ -2,12 +2,14 @@
  * node, its leader, through the components below. A collective over the network then has as many partners as there are
  * nodes, and every other rank waits in memory.
  *
- *   node_barrier.c      all of a node have come; the leaders' barrier; all of a node may go
- *   node_broadcast.c    within the root's node; from its leader to the others; within theirs
- *   node_reductions.c   within each node, to its leader; between the leaders; back
- *   node_allgather.c    within each node; between the leaders; the leaders' row, within each node
- *   node_stages.c       how these are run, blocking or not
- *   node_calls.c        the calls, and the agreements of all ranks before
+ *   barrier.c      all of a node have come; the leaders' barrier; all of a node may go
+ *   broadcast.c    within the root's node; from its leader to the others; within theirs
+ *   reductions.c   within each node, to its leader; between the leaders; back
+ *   allgather.c    within each node; between the leaders; the leaders' row, within each node
+ *   stages.c       how these are run, blocking or not
+ *   calls.c        the calls, and the agreements of all ranks before
+ *   functions.c    the functions that Open MPI calls, of the same table as within a node
+ *   offer.c        a module's life, and what the component knows of this folder
  *
  * Such a communicator's module is another one than that of a communicator within one node. Once it has been used for a
  * while, or for a reduction whose bits depend on the order (they must not depend on the communicator's age), the ranks
@@ -33,11 +35,11 @@
 #include "ompi/group/group.h"
 #include "ompi/op/op.h"
 #include "ompi/proc/proc.h"
+#include "ompi_coll_smelt/parameters.h"
+#include "ompi_coll_smelt/say.h"
+#include "ompi_coll_smelt/stats.h"
+#include "ompi_coll_smelt/sync.h"
 #include "opal/util/info.h"
-#include "parameters.h"
-#include "say.h"
-#include "stats.h"
-#include "sync.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -84,9 +86,8 @@ void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes) {
   if (nodes->gone) return;
   nodes->gone = true;
   nodes->state = COLL_SMELT_STEPPED_ASIDE;
-  /* As in module.c: operations that are outstanding now never end, and the group stays, because there are places that
-   * it was told of.
-   */
+  /* As within one node: operations that are outstanding now never end, and the group stays, because there are places
+   * that it was told of. */
   if (coll_smelt_abandon(nodes) && nodes->group) module_of_node(nodes)->group = NULL;
   free_hierarchy(nodes);
   coll_smelt_lower_release(&nodes->lower);
@@ -235,13 +236,12 @@ static const char *make_hierarchy(coll_smelt_nodes *nodes) {
 }
 
 static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) {
-  const char *name = nodes->comm->c_name[0] ? nodes->comm->c_name : "unnamed communicator";
-  const int n = ompi_comm_size(nodes->comm);
   if (reason) {
-    coll_smelt_say("%s (%d ranks, of several nodes): not used, Open MPI's other components serve it: %s", name, n,
-                   reason);
+    coll_smelt_say_stepped_aside(nodes->comm, reason);
     return;
   }
+  const char *name = coll_smelt_name_of(nodes->comm);
+  const int n = ompi_comm_size(nodes->comm);
   coll_smelt_say(
       "%s (%d ranks): %d nodes, %s%d ranks each%s: barrier, bcast, reduce, allreduce and allgather by shared memory "
       "within a node, between the nodes' leaders by Open MPI's other components",
@@ -251,7 +251,7 @@ static void say(const coll_smelt_nodes *nodes, int largest, const char *reason) 
                            "to Open MPI's other components)");
   if (nodes->crowded)
     coll_smelt_say("%s (%d ranks): a node is crowded: %s", name, n,
-                   coll_smelt_set.several_nodes == 2
+                   coll_smelt_nodes_wanted == 2
                        ? "served all the same (SMELT_NODES=2)"
                        : "what is slower there is left to Open MPI's other components: broadcasts, allgathers, longer "
                          "reductions whose result does not depend on the order");
@@ -264,7 +264,7 @@ static void create(coll_smelt_nodes *nodes) {
   if (!reason) reason = make_hierarchy(nodes);
   if (reason) free_hierarchy(nodes);
   nodes->state = reason ? COLL_SMELT_STEPPED_ASIDE : COLL_SMELT_SERVING;
-  coll_smelt_increment(reason ? &coll_smelt_tally.hierarchies_refused : &coll_smelt_tally.hierarchies_created);
+  coll_smelt_increment(reason ? &coll_smelt_nodes_refused : &coll_smelt_nodes_created);
   if (reason) coll_smelt_stats_note(nodes->comm, reason);
   if (coll_smelt_set.verbose >= 1 && ompi_comm_rank(nodes->comm) == 0) say(nodes, largest, reason);
 }
@@ -300,7 +300,7 @@ static const struct {
 };
 
 static bool too_long_for_crowd(const coll_smelt_nodes *nodes, smelt_collective which, size_t bytes) {
-  if (OPAL_LIKELY(!nodes->crowded) || coll_smelt_set.several_nodes == 2) return false;
+  if (OPAL_LIKELY(!nodes->crowded) || coll_smelt_nodes_wanted == 2) return false;
   for (size_t i = 0; i < sizeof longest_in_crowd / sizeof longest_in_crowd[0]; ++i)
     if (longest_in_crowd[i].which == which) return bytes > longest_in_crowd[i].longest;
   return false;

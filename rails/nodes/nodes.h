@@ -2,7 +2,7 @@
 #ifndef COLL_SMELT_NODES_H
 #define COLL_SMELT_NODES_H
 
-#include "module.h"
+#include "ompi_coll_smelt/module.h"
 
 /* Where a rank of the communicator is: nodes are numbered in the order of their lowest ranks, and a node's places in
  * the order of its ranks; place 0 leads. */
@@ -46,6 +46,11 @@ typedef struct coll_smelt_nodes {
   size_t scratch_bytes;
 } coll_smelt_nodes;
 OBJ_CLASS_DECLARATION(coll_smelt_nodes);
+
+/* SMELT_NODES: communicators that span several are served; 2: as if no node were crowded. */
+extern int coll_smelt_nodes_wanted;
+/* How many such communicators are or were served, and on how many the ranks stepped aside. */
+extern coll_smelt_counter coll_smelt_nodes_created, coll_smelt_nodes_refused;
 
 /* All that it holds; several times. */
 void coll_smelt_nodes_let_go(coll_smelt_nodes *nodes);

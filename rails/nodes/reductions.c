@@ -19,11 +19,11 @@
  *
  * A long message goes in pieces: while a leader's memory combines one, the one before is on the network, and in the
  * sliced way also the one before that. Pieces are packed bytes, a slot for each that is under way. */
-#include "node_stages.h"
+#include "stages.h"
 
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
-#include "reduce.h"
+#include "ompi_coll_smelt/reduce.h"
 
 enum { kShort = 32768 }; /* bytes of all nodes' operands: so far one call of the leaders, not two that carry less */
 enum { kLower, kWhole, kSliced };

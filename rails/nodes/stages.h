@@ -2,12 +2,12 @@
  * each node again, and so on for each piece of a long message. A stage starts something and returns, or does it, where
  * the call is blocking and nothing else is under way; the next one begins once that is over. A blocking call runs its
  * stages to the end, a nonblocking or persistent one is taken further by Open MPI's progress (lanes.c). */
-#ifndef COLL_SMELT_NODE_STAGES_H
-#define COLL_SMELT_NODE_STAGES_H
+#ifndef COLL_SMELT_NODES_STAGES_H
+#define COLL_SMELT_NODES_STAGES_H
 
-#include "form.h"
 #include "nodes.h"
 #include "ompi/request/request.h"
+#include "ompi_coll_smelt/form.h"
 
 typedef enum coll_smelt_mode { COLL_SMELT_BLOCKING, COLL_SMELT_ONCE, COLL_SMELT_PERSISTENT } coll_smelt_mode;
 

@@ -8,7 +8,7 @@
  * memory moves one, the next are on the network, one for each slot, which the receivers have asked for already.
  *
  * The carriers handle packed bytes, in the program's own buffer where its type has no gaps, otherwise in the slots. */
-#include "node_stages.h"
+#include "stages.h"
 
 static const smelt_data *program(const coll_smelt_crossing *c) { return &c->terms->out.data; }
 static size_t at(const coll_smelt_crossing *c, int piece) { return (size_t)piece * c->piece; }

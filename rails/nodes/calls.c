@@ -1,11 +1,11 @@
 /* The blocking, the nonblocking and the persistent calls of communicators over several nodes: each is a row of stages
- * (node_stages.h), and what all ranks must agree on before is found out here. As within one node (nonblocking.c) that
+ * (stages.h), and what all ranks must agree on before is found out here. As within one node (nonblocking.c) that
  * is left to blocking calls, and to the making of a persistent request. Nonblocking messages go in one piece by one
  * leader of each node; reductions have the bits of the blocking ones, as the leaders combine the nodes' results in the
  * same order. */
-#include "node_calls.h"
+#include "calls.h"
 
-#include "node_stages.h"
+#include "stages.h"
 
 #include <limits.h>
 
@@ -120,18 +120,17 @@ static coll_smelt_operation *operation_of(coll_smelt_nodes *nodes, smelt_collect
   coll_smelt_operation *operation = coll_smelt_operation_new(&over_nodes, nodes->comm, nodes,
                                                              persistent ? NULL : &nodes->lane, which, call, persistent);
   if (OPAL_UNLIKELY(!operation)) return NULL;
-  operation->nodes = nodes;
   operation->group = group;
   return operation;
 }
 
 /* The crossing and its memory; false: there is none. */
-static bool make_room(coll_smelt_operation *operation) {
+static bool make_room(coll_smelt_operation *operation, coll_smelt_nodes *nodes) {
   coll_smelt_crossing *c = operation->state = calloc(1, sizeof *c);
   if (!c) return false;
   c->course = course_of(operation->which);
   c->mode = coll_smelt_is_persistent(operation) ? COLL_SMELT_PERSISTENT : COLL_SMELT_ONCE;
-  c->nodes = operation->nodes;
+  c->nodes = nodes;
   c->group = operation->group;
   c->which = operation->which;
   c->call = &operation->call;
@@ -149,7 +148,7 @@ static int begin(coll_smelt_nodes *nodes, smelt_collective which, const coll_sme
                  ompi_request_t **request) {
   coll_smelt_operation *operation = operation_of(nodes, which, call, nodes->group, false);
   if (OPAL_UNLIKELY(!operation)) return OMPI_ERR_OUT_OF_RESOURCE;
-  if (OPAL_LIKELY(make_room(operation))) return coll_smelt_operation_begin(operation, request);
+  if (OPAL_LIKELY(make_room(operation, nodes))) return coll_smelt_operation_begin(operation, request);
   coll_smelt_operation_discard(operation);
   return OMPI_ERR_OUT_OF_RESOURCE;
 }
@@ -184,7 +183,7 @@ static coll_smelt_operation *make(coll_smelt_nodes *nodes, smelt_collective whic
   smelt_group *group = nodes->group ? coll_smelt_nodes_group_apart(nodes) : NULL;
   const bool grouped = nodes->group ? group && has_room(group, bytes) : true;
   coll_smelt_operation *operation = operation_of(nodes, which, call, group, true);
-  if (coll_smelt_nodes_agree(nodes, grouped && operation && make_room(operation))) return operation;
+  if (coll_smelt_nodes_agree(nodes, grouped && operation && make_room(operation, nodes))) return operation;
   if (operation)
     coll_smelt_operation_discard(operation);
   else if (group)
