@@ -21,7 +21,7 @@ class Smelt(MesonPackage):
 
     variant("cli", default=True, description="Build the smelt program, which calibrates, shows and runs")
     variant("mpi", default=False, description="Build the components of Open MPI")
-    variant("rails", default=False, description="Messages between nodes over several networks (libfabric)")
+    variant("rails", default=False, description="Jobs on several nodes: collectives node by node, messages over several networks (libfabric)")
     variant("threads", default=True, description="User-level threads (Boost.Context, linked statically)")
 
     depends_on("c", type="build")
