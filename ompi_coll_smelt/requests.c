@@ -113,17 +113,6 @@ int coll_smelt_operation_begin(coll_smelt_operation *operation, ompi_request_t *
   return OMPI_SUCCESS;
 }
 
-char *coll_smelt_operation_memory(coll_smelt_operation *operation, size_t bytes) {
-  enum { kAlignment = 64, kLeast = 4096, kKept = 64 << 10 };
-  if (operation->memory && bytes <= operation->memory_bytes && operation->memory_bytes <= kKept)
-    return operation->memory;
-  free(operation->memory);
-  operation->memory_bytes = (bytes < kLeast ? kLeast : bytes + kAlignment - 1) / kAlignment * kAlignment;
-  operation->memory = aligned_alloc(kAlignment, operation->memory_bytes);
-  if (!operation->memory) operation->memory_bytes = 0;
-  return operation->memory;
-}
-
 void coll_smelt_requests_begin(void) { OBJ_CONSTRUCT(&lock, opal_mutex_t); }
 
 void coll_smelt_requests_end(void) {

@@ -46,7 +46,5 @@ coll_smelt_operation *coll_smelt_operation_new(const coll_smelt_kind *kind, stru
 void coll_smelt_operation_discard(coll_smelt_operation *operation);
 /* Opens it and puts it into its lane, or discards it; an Open MPI code. */
 int coll_smelt_operation_begin(coll_smelt_operation *operation, ompi_request_t **request);
-/* Aligned memory of so many bytes, kept for the next operation unless it is much; NULL: none. */
-char *coll_smelt_operation_memory(coll_smelt_operation *operation, size_t bytes);
 
 #endif

@@ -124,6 +124,18 @@ static coll_smelt_operation *operation_of(coll_smelt_nodes *nodes, smelt_collect
   return operation;
 }
 
+/* Aligned memory of so many bytes, kept for the next operation unless it is much; NULL: none. */
+static char *memory_of(coll_smelt_operation *operation, size_t bytes) {
+  enum { kAlignment = 64, kLeast = 4096, kKept = 64 << 10 };
+  if (operation->memory && bytes <= operation->memory_bytes && operation->memory_bytes <= kKept)
+    return operation->memory;
+  free(operation->memory);
+  operation->memory_bytes = (bytes < kLeast ? kLeast : bytes + kAlignment - 1) / kAlignment * kAlignment;
+  operation->memory = aligned_alloc(kAlignment, operation->memory_bytes);
+  if (!operation->memory) operation->memory_bytes = 0;
+  return operation->memory;
+}
+
 /* The crossing and its memory; false: there is none. */
 static bool make_room(coll_smelt_operation *operation, coll_smelt_nodes *nodes) {
   coll_smelt_crossing *c = operation->state = calloc(1, sizeof *c);
@@ -137,7 +149,7 @@ static bool make_room(coll_smelt_operation *operation, coll_smelt_nodes *nodes) 
   c->terms = &operation->terms;
   const size_t bytes = c->course->room(c, NULL);
   if (bytes == 0) return true;
-  char *const memory = coll_smelt_operation_memory(operation, bytes);
+  char *const memory = memory_of(operation, bytes);
   if (memory) (void)c->course->room(c, memory);
   return memory != NULL;
 }
