@@ -7,12 +7,12 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_request.h"
 #include "cli/terminal.h"
-#include "cli/zoo_list.h"
 #include "pictures/documents.h"
+#include "pictures/picture_request.h"
 #include "pictures/python.h"
 #include "pictures/verbs.h"
+#include "pictures/zoo_list.h"
 #include "profile/text/error.h"
 
 namespace smelt {

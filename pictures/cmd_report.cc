@@ -6,11 +6,11 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_request.h"
-#include "cli/zoo_list.h"
+#include "pictures/picture_request.h"
 #include "pictures/python.h"
 #include "pictures/report_document.h"
 #include "pictures/verbs.h"
+#include "pictures/zoo_list.h"
 #include "profile/text/error.h"
 
 namespace smelt {
@@ -33,7 +33,7 @@ int run_report(const ReportArguments& arguments) {
   if (arguments.measure && !machine.here)
     throw UserError("--measure: only this machine can be timed; leave --machine out");
   subject.network = arguments.network;
-  subject.cpus = machine.here ? allowed_cpus_of(machine) : machine.cpus;
+  subject.cpus = machine.here ? allowed_cpus_of(machine.cpus) : machine.cpus;
   subject.asked = arguments.machine;
   subject.measure = arguments.measure;
   Interruption interrupt("interrupted; nothing was written");

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/picture.h"
-#include "cli/picture_request.h"
 #include "cli/table.h"
+#include "pictures/picture.h"
+#include "pictures/picture_request.h"
 #include "schedule/choose.h"
 
 namespace smelt {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/picture.h"
 #include "cli/table.h"
+#include "pictures/picture.h"
 
 namespace smelt {
 

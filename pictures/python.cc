@@ -8,8 +8,8 @@
 
 #include "cli/command.h"
 #include "cli/launch_environment.h"
-#include "cli/picture_request.h"
 #include "cli/terminal.h"
+#include "pictures/picture_request.h"
 #include "profile/text/error.h"
 
 namespace smelt {

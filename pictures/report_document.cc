@@ -12,11 +12,11 @@
 #include "cli/doctor.h"
 #include "cli/houses.h"
 #include "cli/methods.h"
-#include "cli/picture_request.h"
 #include "cli/thresholds.h"
 #include "generate/registry.h"
 #include "pictures/comparison.h"
 #include "pictures/documents.h"
+#include "pictures/picture_request.h"
 #include "smelt_config.h"
 
 namespace smelt {
@@ -169,7 +169,8 @@ Document report_document(const ReportSubject& subject) {
       out["patterns"][operation_name(op)] = patterns_document(subject, op);
   }
   if (!machine.winners.empty()) out["raced"] = winners_document(machine.winners, machine.winner_cpus);
-  out["thresholds"] = thresholds_document(machine, situation_of(subject.cpus.size(), 0, machine.here));
+  out["thresholds"] =
+      thresholds_document(machine.name, profile_of(machine), situation_of(subject.cpus.size(), 0, machine.here));
   out["plots"] = curve_plots(machine.curves);
   if (Document networks = networks_document(subject); !networks.is_null()) out["networks"] = std::move(networks);
   if (machine.here) out["doctor"] = doctor_document();

@@ -14,9 +14,9 @@
 #include "bench/lab/verbs.h"
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_request.h"
 #include "cli/progress_line.h"
 #include "generate/exact.h"
+#include "pictures/picture_request.h"
 #include "profile/text/error.h"
 #include "zoo/zoo.h"
 

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "cli/command.h"
-#include "cli/picture.h"
 #include "cli/progress_line.h"
 #include "measure/finalists.h"
+#include "pictures/picture.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
 #include "profile/text/statistics.h"

@@ -14,8 +14,8 @@
 #include "bench/lab/live.h"
 #include "bench/lab/measured_file.h"
 #include "cli/command.h"
-#include "cli/picture_request.h"
 #include "cli/progress_line.h"
+#include "pictures/picture_request.h"
 #include "profile/text/error.h"
 
 namespace smelt {

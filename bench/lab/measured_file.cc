@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "cli/command.h"
-#include "cli/picture_request.h"
 #include "generate/registry.h"
 #include "generate/tree.h"
+#include "pictures/picture_request.h"
 #include "profile/profile.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/read.h"

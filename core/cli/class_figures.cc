@@ -63,6 +63,12 @@ Document winners_document(const std::vector<Winner>& winners, const std::vector<
   return out;
 }
 
+Document winners_document(const ProfileImage& image) {
+  std::vector<std::vector<uint32_t>> cpus;
+  for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
+  return winners_document(image.winners, cpus);
+}
+
 Table winners_table(Document rows) {
   constexpr size_t kMost = 12;  // so that no row is longer than 120 columns
   for (Document& row : rows) {

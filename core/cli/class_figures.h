@@ -9,6 +9,7 @@
 #include "model/cost_model.h"
 #include "model/distance.h"
 #include "profile/measured.h"
+#include "profile/text/image.h"
 
 namespace smelt {
 
@@ -21,6 +22,7 @@ Document conditions_document(uint32_t conditions);  // a profile's: ["beside oth
 Document classes_document(const std::vector<ClassFigures>& classes);
 Table classes_table(const Document& rows, const std::string& unit);
 
+Document winners_document(const ProfileImage& image);
 // Says which pattern won for which CPUs; `cpus` as in MachineFile.
 Document winners_document(const std::vector<Winner>& winners, const std::vector<std::vector<uint32_t>>& cpus);
 Table winners_table(Document rows);

@@ -99,8 +99,6 @@ std::string output_path(const CalibrateArguments& arguments) {
 Document found_document(const NewProfile& found) {
   const ProfileImage& image = found.image;
   const PackedHeader& header = image.header;
-  std::vector<std::vector<uint32_t>> cpus;
-  for (const Winner& winner : image.winners) cpus.push_back(image.cpus_of(winner));
   Document out = {{"profile", found.written.packed},
                   {"json", found.written.json},
                   {"machine", header.machine},
@@ -117,7 +115,7 @@ Document found_document(const NewProfile& found) {
                   {"hops", hops_document(image.costs(), image.package, image.core)},
                   {"classes", classes_document(image.classes)},
                   {"methods", methods_document(image.curves)},
-                  {"raced", winners_document(image.winners, cpus)},
+                  {"raced", winners_document(image)},
                   {"remarks", found.remarks}};
   add_other_figures(out, image.queues, image.wait, image.fans, image.distances);
   return out;

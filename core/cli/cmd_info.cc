@@ -1,23 +1,22 @@
-// smelt info: the facts about the machine, their sources, and the conclusions from them.
+// smelt info: the facts about this machine, their sources, and the conclusions from them.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <set>
 
 #include "base/options.h"
 #include "cli/class_figures.h"
-#include "cli/command.h"
+#include "cli/houses.h"
+#include "cli/info.h"
 #include "cli/launch_environment.h"
 #include "cli/methods.h"
 #include "cli/other_figures.h"
-#include "cli/picture_request.h"
 #include "cli/terminal.h"
 #include "cli/thresholds.h"
-#include "cli/zoo_list.h"
 #include "discover/machine.h"
-#include "discover/machine_file.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
 #include "profile/text/rows.h"
@@ -25,11 +24,7 @@
 namespace smelt {
 namespace {
 
-struct InfoArguments {
-  std::string machine = "this";
-  bool json = false, thresholds = false;
-  uint32_t participants = 0;
-};
+std::string name_of(const ProfileImage& figures) { return figures.header.machine[0] ? figures.header.machine : "this"; }
 
 const char* source_name(ProfileSource source) {
   switch (source) {
@@ -41,73 +36,46 @@ const char* source_name(ProfileSource source) {
   return "guess";
 }
 
-template <typename Number>
-size_t distinct(const std::vector<Number>& numbers) {
-  return std::set<Number>(numbers.begin(), numbers.end()).size();
-}
-
-// The contents of both forms of the report. Parts that a file does not tell stay empty.
+// The contents of both forms of the report.
 struct Report {
-  MachineFile costs;
-  bool this_machine = false;
-  Machine machine;        // this_machine only
-  PackedHeader header{};  // this_machine only
-  ProfileSource source = ProfileSource::kGuess;
-  std::string path;
+  Machine machine;
+  Profile profile;             // as the runtime found it
+  ProfileImage figures;        // of it; of a guess as hwloc has it, who knows the CPU's name
   std::vector<uint32_t> cpus;  // that take part in the barrier below
-  Picture barrier;
-  std::string shim;  // this_machine only
+  PlannedCollective barrier;
+  std::string shim;
   std::string advice;
 };
 
-// The barrier that a program would get: SMELT_TUNE=pattern counts on this machine. A bad one is told and stepped over.
-Picture plan_barrier(const Report& r) {
-  PictureRequest request;
-  request.cpus = r.cpus;
-  if (r.this_machine) request.pattern = options().pattern;
+// The barrier that a program would get: SMELT_TUNE=pattern counts. A bad one is told and stepped over.
+PlannedCollective plan_barrier(const Report& r) {
+  const std::vector<uint32_t>& known = r.figures.os_cpu;
+  std::vector<uint16_t> members;
+  for (const uint32_t cpu : r.cpus)
+    members.push_back(static_cast<uint16_t>(std::find(known.begin(), known.end(), cpu) - known.begin()));
+  PlanRequest request;
+  request.pattern = options().pattern;
   try {
-    return make_picture(r.costs, request);
+    return plan_collective(r.figures.costs(), members, request);
   } catch (const UserError& error) {
     if (request.pattern == "best") throw;
     warn(fmt::format("SMELT_TUNE=pattern: {}; best is shown", error.what()));
   }
   request.pattern = "best";
-  return make_picture(r.costs, request);
+  return plan_collective(r.figures.costs(), members, request);
 }
 
-Report make_report(const std::string& what) {
-  Report r;
-  r.costs = read_machine_file(what);
-  r.this_machine = r.costs.here;
-  r.cpus = r.costs.cpus;
-  if (r.this_machine) {
-    r.machine = discover_machine();
-    r.shim = find_shim();
-    Profile profile;
-    Refusal why;
-    if (load_profile(&profile, &why) != 0)
-      throw UserError("the kernel does not tell this machine's CPUs (/sys/devices/system/cpu)");
-    r.header = profile.header;
-    r.source = profile.source;
-    r.path = profile.path;
-    unload_profile(&profile);
-    r.cpus = allowed_cpus_of(r.costs);
-    if (r.source == ProfileSource::kGuess && options().profile[0])
-      r.advice = "these costs are guessed: the file that SMELT_PROFILE names is of no use here";
-    else if (r.source == ProfileSource::kGuess)
-      r.advice = "nothing was measured on this machine; run 'smelt calibrate' on it while it is idle";
-    else if (r.cpus.size() < r.machine.allowed_cpus().size())
-      r.advice = fmt::format("the profile knows {} of the {} CPUs that this process may use; run 'smelt calibrate'",
-                             r.cpus.size(), r.machine.allowed_cpus().size());
-    else if (r.machine.virtualised)
-      r.advice = "this is a virtual machine and may be moved; run 'smelt calibrate' again when timings change";
-  } else if (r.costs.kind == "classes") {
-    r.advice = "these costs are estimated from what others published; run 'smelt calibrate' on the machine itself";
-  } else if (r.costs.kind == "guessed") {
-    r.advice = "these costs are typical ones for the shape; run 'smelt calibrate' on the machine itself";
-  }
-  r.barrier = plan_barrier(r);
-  return r;
+std::string advice_of(const Report& r) {
+  const bool guessed = r.profile.source == ProfileSource::kGuess;
+  if (guessed && options().profile[0])
+    return "these costs are guessed: the file that SMELT_PROFILE names is of no use here";
+  if (guessed) return "nothing was measured on this machine; run 'smelt calibrate' on it while it is idle";
+  if (const size_t allowed = r.machine.allowed_cpus().size(); r.cpus.size() < allowed)
+    return fmt::format("the profile knows {} of the {} CPUs that this process may use; run 'smelt calibrate'",
+                       r.cpus.size(), allowed);
+  return r.machine.virtualised
+             ? "this is a virtual machine and may be moved; run 'smelt calibrate' again when timings change"
+             : "";
 }
 
 std::string age_text(int64_t seconds) {
@@ -117,67 +85,53 @@ std::string age_text(int64_t seconds) {
   return fmt::format("{} days old", seconds / 86400);
 }
 
-struct Counts {
-  size_t pus, cores, l1, l2, llc, nodes, packages;
-};
+Document profile_document(const Profile& profile) {
+  const PackedHeader& header = profile.header;
+  Document out = {{"source", source_name(profile.source)}, {"measured", profile.source != ProfileSource::kGuess}};
+  if (profile.source != ProfileSource::kGuess)
+    out.update({{"path", profile.path},
+                {"created", date_text(header.created)},
+                {"age_seconds", std::max<int64_t>(0, std::time(nullptr) - header.created)},
+                {"method", header.method},
+                {"pairs_measured", header.pairs_measured},
+                {"pairs", size_t{header.cpus} * (header.cpus - 1)},
+                {"ping_pong", header.one_way_hop},
+                {"spread", header.spread},
+                {"conditions", conditions_document(header.conditions)},
+                {"others_cpus", header.others}});
+  return out;
+}
 
-Counts count(const Report& r) {
-  if (!r.this_machine) {
-    const Costs& c = r.costs.overlap;
-    const auto copy = [&c](const uint16_t* ids) {
-      return ids ? std::vector<uint16_t>(ids, ids + c.n) : std::vector<uint16_t>(1);
-    };
-    return {
-        c.n, distinct(r.costs.core), 0, 0, distinct(copy(c.llc)), distinct(copy(c.node)), distinct(r.costs.package)};
-  }
-  const auto of = [&r](uint16_t Pu::*member) {
+Document info_document(const Report& r) {
+  const ProfileImage& figures = r.figures;
+  const Costs costs = figures.costs();
+  const auto count = [&r](uint16_t Pu::*member) {
     std::set<uint16_t> ids;
     for (const Pu& pu : r.machine.pus) ids.insert(pu.*member);
     return ids.size();
   };
-  return {r.machine.pus.size(), of(&Pu::core), of(&Pu::l1), of(&Pu::l2), of(&Pu::llc), of(&Pu::node), of(&Pu::package)};
-}
-
-Document info_document(const Report& r) {
-  const Counts c = count(r);
-  Document out = {{"machine", r.costs.name}, {"pus", c.pus},           {"cores", c.cores},    {"llcs", c.llc},
-                  {"numa_nodes", c.nodes},   {"packages", c.packages}, {"cpus", r.costs.cpus}};
-  if (r.this_machine) {
-    out["cpu_model"] = r.machine.cpu_model;
-    out["l1s"] = c.l1;
-    out["l2s"] = c.l2;
-    out["virtualised"] = r.machine.virtualised;
-    out["allowed_cpus"] = r.machine.allowed_cpus();
-    out["cpu_quota"] = r.machine.cpu_quota ? Document(r.machine.cpu_quota) : Document(nullptr);
-    Document profile = {{"source", source_name(r.source)}, {"measured", r.source != ProfileSource::kGuess}};
-    if (r.source != ProfileSource::kGuess)
-      profile.update({{"path", r.path},
-                      {"created", date_text(r.header.created)},
-                      {"age_seconds", std::max<int64_t>(0, std::time(nullptr) - r.header.created)},
-                      {"method", r.header.method},
-                      {"pairs_measured", r.header.pairs_measured},
-                      {"pairs", size_t{r.header.cpus} * (r.header.cpus - 1)},
-                      {"ping_pong", r.header.one_way_hop},
-                      {"spread", r.header.spread},
-                      {"conditions", conditions_document(r.header.conditions)},
-                      {"others_cpus", r.header.others}});
-    out["profile"] = std::move(profile);
-  } else {
-    out["kind"] = r.costs.kind;
-    out["origin"] = r.barrier.origin;
-    out["sources"] = r.costs.sources;
-  }
-  out["unit"] = cost_unit_name(r.costs.unit);
-  out["hops"] = hops_document(r.costs.overlap, r.costs.package, r.costs.core);
-  out["classes"] = classes_document(r.costs.classes);
-  out["raced"] = winners_document(r.costs.winners, r.costs.winner_cpus);
-  out["methods"] = methods_document(r.costs.curves);
-  add_other_figures(out, r.costs.queues, r.costs.wait, r.costs.fans, r.costs.distances);
-  out["barrier"] = {{"cpus", r.cpus},
-                    {"pattern", r.barrier.pattern},
-                    {"predicted", r.barrier.predicted},
-                    {"predicted_in_a_loop", r.barrier.steady}};
-  if (r.this_machine) out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
+  Document out = {{"machine", name_of(figures)},
+                  {"pus", r.machine.pus.size()},
+                  {"cores", count(&Pu::core)},
+                  {"llcs", count(&Pu::llc)},
+                  {"numa_nodes", count(&Pu::node)},
+                  {"packages", count(&Pu::package)},
+                  {"cpus", figures.os_cpu},
+                  {"cpu_model", r.machine.cpu_model},
+                  {"l1s", count(&Pu::l1)},
+                  {"l2s", count(&Pu::l2)},
+                  {"virtualised", r.machine.virtualised},
+                  {"allowed_cpus", r.machine.allowed_cpus()},
+                  {"cpu_quota", r.machine.cpu_quota ? Document(r.machine.cpu_quota) : Document(nullptr)},
+                  {"profile", profile_document(r.profile)},
+                  {"unit", cost_unit_name(costs.unit)},
+                  {"hops", hops_document(costs, figures.package, figures.core)},
+                  {"classes", classes_document(figures.classes)},
+                  {"raced", winners_document(figures)},
+                  {"methods", methods_document(figures.curves)}};
+  add_other_figures(out, figures.queues, figures.wait, figures.fans, figures.distances);
+  out["barrier"] = barrier_document(r.cpus, r.barrier);
+  out["gomp_library"] = r.shim.empty() ? Document(nullptr) : Document(r.shim);
   out["advice"] = r.advice.empty() ? Document(nullptr) : Document(r.advice);
   return out;
 }
@@ -195,6 +149,15 @@ std::string profile_facts(const Document& document) {
   if (!profile["conditions"].empty())
     out += fact("beware", told(profile, "it was measured {conditions}: calibrate again when the machine is quiet"));
   return out + fact("ping-pong", told(profile, "{ping_pong|1} ns one way, spread {spread|%}"));
+}
+
+}  // namespace
+
+Document barrier_document(const std::vector<uint32_t>& cpus, const PlannedCollective& barrier) {
+  return {{"cpus", cpus},
+          {"pattern", barrier.pattern},
+          {"predicted", barrier.predicted},
+          {"predicted_in_a_loop", barrier.steady}};
 }
 
 std::string info_text(const Document& document) {
@@ -223,9 +186,35 @@ std::string info_text(const Document& document) {
   return out;
 }
 
-}  // namespace
+int info_of_this_machine(const InfoArguments& arguments) {
+  Report r;
+  r.machine = discover_machine();
+  if (!r.machine.this_machine) {  // hwloc's environment puts another one in its place
+    std::vector<std::string> words = {"info", "--machine", "this"};
+    if (arguments.json) words.push_back("--json");
+    if (arguments.thresholds) words.push_back("--thresholds");
+    if (arguments.participants) words.push_back(fmt::format("--participants={}", arguments.participants));
+    leave_to_house(words);
+  }
+  Refusal why;
+  if (load_profile(&r.profile, &why) != 0)
+    throw UserError("the kernel does not tell this machine's CPUs (/sys/devices/system/cpu)");
+  r.figures = r.profile.source == ProfileSource::kGuess ? guess_image(r.machine) : image_from_profile(r.profile);
+  r.shim = find_shim();
+  r.cpus = allowed_cpus_of(r.figures.os_cpu);
+  r.advice = advice_of(r);
+  r.barrier = plan_barrier(r);
+  if (why.text[0]) warn(why.text);
+  if (arguments.thresholds)
+    show(thresholds_document(name_of(r.figures), r.profile, situation_of(r.cpus.size(), arguments.participants, true)),
+         arguments.json, thresholds_text);
+  else
+    show(info_document(r), arguments.json, info_text);
+  unload_profile(&r.profile);
+  return 0;
+}
 
-void add_info(CLI::App& app, Action& chosen) {
+void add_info(CLI::App& app, Action& chosen, int (*run)(const InfoArguments&)) {
   CLI::App* verb = app.add_subcommand("info", "Show the machine, its profile, and the barrier that follows from them");
   auto arguments = std::make_shared<InfoArguments>();
   verb->add_option("--machine", arguments->machine,
@@ -244,20 +233,7 @@ void add_info(CLI::App& app, Action& chosen) {
   verb->footer(
       "Example:\n  smelt info\n  smelt info --thresholds\n  smelt info --machine 'synthetic:pack:2 l3:2 core:4 pu:2'\n"
       "  smelt info --machine zoo:list\nSmelt's words (hop, fan, canary, shelf ...): docs/glossary.md");
-  verb->callback([arguments, &chosen] {
-    chosen = [arguments] {
-      if (arguments->machine == kZooList) return put_zoo_list(arguments->json);
-      const Report report = make_report(arguments->machine);
-      if (!report.costs.note.empty()) warn(report.costs.note);
-      if (arguments->thresholds) {
-        const Situation situation = situation_of(report.cpus.size(), arguments->participants, report.this_machine);
-        show(thresholds_document(report.costs, situation), arguments->json, thresholds_text);
-      } else {
-        show(info_document(report), arguments->json, info_text);
-      }
-      return 0;
-    };
-  });
+  verb->callback([arguments, &chosen, run] { chosen = [arguments, run] { return run(*arguments); }; });
 }
 
 }  // namespace smelt

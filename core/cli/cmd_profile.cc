@@ -14,7 +14,6 @@
 #include "base/fingerprint.h"
 #include "cli/class_figures.h"
 #include "cli/command.h"
-#include "cli/picture.h"
 #include "cli/terminal.h"
 #include "discover/machine.h"
 #include "model/distance.h"

@@ -16,14 +16,8 @@ class App;
 
 namespace smelt {
 
-struct Picture;
-
 using Action = std::function<int()>;
 
-void add_info(CLI::App& app, Action& chosen);
-// `put_dot` prints a picture as DOT and returns the exit code. smelt-pictures has it, and gets what asks for DOT
-// (houses.cc).
-void add_tree(CLI::App& app, Action& chosen, int (*put_dot)(const Picture&) = nullptr);
 void add_calibrate(CLI::App& app, Action& chosen);
 void add_profile(CLI::App& app, Action& chosen);
 // `tail` is what the command line held from its first "--" on; it must outlive `chosen`.

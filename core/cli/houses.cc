@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -32,19 +33,20 @@ struct HouseRow {
   const House& house;
   const char* verb;
   const char* option;  // the verb is smelt's own unless this option is given; nullptr: the verb is the house's
-  const char* about;   // nullptr: the help of smelt's own verb has it
+  const char* about;   // nullptr: smelt's own verb names the option itself
 };
 
 constexpr HouseRow kHouseRows[] = {
+    {kPictures, "tree", nullptr, "Show the pattern for a machine: its price and its picture"},
     {kPictures, "draw", nullptr, "Draw the costs of a machine, a tree, a schedule or its timeline"},
     {kPictures, "report", nullptr, "Write all that is known of a machine as one HTML file"},
-    {kPictures, "tree", "--format=dot", nullptr},
     {kLab, "compare", nullptr, "All patterns side by side: on a machine, or on a folder of machines"},
     {kLab, "calibrate", "--simulate",
      "calibrate a machine that is not there: --simulate=MACHINE; --help --simulate=MACHINE has its options"},
     {kRails, "network", nullptr, "Sample the networks to another node, for smelt info --rails and tune"},
     {kRails, "tune", nullptr, "Give Open MPI the parameters that follow from the sampled networks"},
     {kRails, "info", "--rails", "instead: the sampled networks, their limits, and how messages are split"},
+    {kPictures, "info", "--machine", nullptr},
     {kRails, "calibrate", "--network",
      "instead, sample the networks to another node and keep that: smelt network sample"},
 };
@@ -60,13 +62,10 @@ std::string need_program(const House& house, const std::string& what) {
   return path;
 }
 
-// "--simulate" and "--simulate=..." alike, and "--format dot" as "--format=dot".
+// "--simulate" and "--simulate=..." alike.
 bool name_option(const std::vector<std::string>& words, const std::string& option) {
-  for (size_t i = 0; i < words.size(); ++i)
-    if (words[i] == option || words[i].starts_with(option + "=") ||
-        (i + 1 < words.size() && words[i] + "=" + words[i + 1] == option))
-      return true;
-  return false;
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
 }
 
 std::string read_to_end(int fd) {

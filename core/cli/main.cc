@@ -1,5 +1,6 @@
 // smelt: the program for people. Its verbs are listed here; those of the houses have programs of their own.
 #include "cli/houses.h"
+#include "cli/info.h"
 #include "cli/program.h"
 
 namespace smelt {
@@ -16,8 +17,7 @@ void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>& tail) {
   add_calibrate(app, chosen);
   add_doctor(app, chosen);
   add_profile(app, chosen);
-  add_info(app, chosen);
-  add_tree(app, chosen);
+  add_info(app, chosen, info_of_this_machine);
   name_houses(app);
   add_try(app, chosen, tail);
   add_run(app, chosen, tail);

@@ -7,8 +7,6 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/picture.h"
-
 namespace smelt {
 namespace {
 
@@ -59,6 +57,24 @@ std::vector<std::string> cells_of(const Table& table, const Document& row) {
 }
 
 }  // namespace
+
+std::string cpu_ranges(const std::vector<uint32_t>& cpus) {
+  std::string text;
+  for (size_t i = 0; i < cpus.size();) {
+    size_t end = i + 1;
+    while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
+    const char* comma = text.empty() ? "" : ",";
+    // Two neighbours read better as a pair than as a range.
+    if (end - i > 2) {
+      text += fmt::format("{}{}-{}", comma, cpus[i], cpus[end - 1]);
+    } else {
+      text += fmt::format("{}{}", comma, cpus[i]);
+      end = i + 1;
+    }
+    i = end;
+  }
+  return text;
+}
 
 std::string shown(const Document& row, const std::string& member, As form) {
   const auto found = row.find(member);

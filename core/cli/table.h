@@ -45,6 +45,9 @@ struct Table {
 // One value as a table shows it; "-" where it is null or missing.
 std::string shown(const Document& row, const std::string& member, As form = As::kText);
 
+// "0-3,8,10-11" from ascending numbers.
+std::string cpu_ranges(const std::vector<uint32_t>& cpus);
+
 // A sentence with members in braces: "{pairs} pairs, {spread|%}, of {a.machine}". Behind the bar stands how:
 // 0 to 3 digits behind the point, %, .1% and .3%, +%, cpus.
 std::string told(const Document& document, std::string_view words);

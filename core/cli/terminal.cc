@@ -1,9 +1,12 @@
 #include "cli/terminal.h"
 
+#include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <clocale>
+#include <cstring>
 #include <vector>
 
 #include "base/options.h"
@@ -101,6 +104,8 @@ std::string wrapped(std::string_view text, uint32_t width) {
   }
   return out;
 }
+
+bool terminal_takes_utf8() { return std::setlocale(LC_CTYPE, "") && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
 uint32_t terminal_width() {
   winsize size{};

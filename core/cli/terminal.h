@@ -15,6 +15,9 @@ bool takes_colours();
 // `text` in a colour, or as it is where there are none.
 std::string inked(Ink ink, std::string_view text);
 
+// Does the terminal's locale take UTF-8? If it does not, pictures are ASCII.
+bool terminal_takes_utf8();
+
 uint32_t terminal_width();  // of standard output; 0: it is no terminal
 
 // A line of a page: its subject, and its text.

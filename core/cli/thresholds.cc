@@ -15,22 +15,6 @@
 namespace smelt {
 namespace {
 
-// The profile that the thresholds are computed from, as a view of the file.
-Profile profile_of(const MachineFile& machine) {
-  Profile out;
-  if (machine.unit == CostUnit::kNanoseconds) out.costs = machine.overlap;
-  if (machine.kind == "measured") out.source = ProfileSource::kSetting;  // all that counts is that it is no guess
-  out.header.one_way_hop = machine.one_way_hop;
-  out.header.classes = static_cast<uint32_t>(machine.classes.size());
-  out.classes = machine.classes.data();
-  out.header.distances = static_cast<uint32_t>(machine.distances.size());
-  out.distances = machine.distances.data();
-  out.header.curve_sets = static_cast<uint32_t>(machine.curves.size());
-  out.curves = machine.curves.data();
-  out.wait = &machine.wait;
-  return out;
-}
-
 // The value is in the threshold's unit.
 std::string value_text(const Document& value, const std::string& unit) {
   if (value.is_null()) return "never";
@@ -50,10 +34,9 @@ std::string reason_text(const Threshold& threshold) {
 }
 
 // The same of calls that a barrier follows, where that is another value; nothing where it is not, or was asked for.
-std::optional<Threshold> strict_one(const Threshold& loose, const MachineFile& machine, Situation situation) {
+std::optional<Threshold> strict_one(const Threshold& loose, const Profile& profile, Situation situation) {
   if (situation.strict) return {};
   situation.strict = true;
-  const Profile profile = profile_of(machine);
   const Threshold strict = find_threshold(loose.id, &profile, situation);
   return strict.value == loose.value ? std::nullopt : std::optional(strict);
 }
@@ -70,15 +53,14 @@ Situation situation_of(size_t cpus, uint32_t participants, bool this_machine) {
   return out;
 }
 
-Document thresholds_document(const MachineFile& machine, const Situation& situation) {
+Document thresholds_document(const std::string& machine, const Profile& profile, const Situation& situation) {
   Document rows = Document::array();
   const auto value = [](const Threshold& threshold) {
     return threshold.value == kNever ? Document(nullptr) : Document(threshold.value);
   };
-  const Profile profile = profile_of(machine);
   for (uint32_t i = 0; i < kThresholds; ++i) {
     const Threshold threshold = find_threshold(static_cast<ThresholdId>(i), &profile, situation);
-    const auto strict = strict_one(threshold, machine, situation);
+    const auto strict = strict_one(threshold, profile, situation);
     const ThresholdInfo& info = threshold_info(threshold.id);
     const ThresholdOrigin from = threshold.origin;
     rows.push_back({{"name", info.name},
@@ -95,7 +77,7 @@ Document thresholds_document(const MachineFile& machine, const Situation& situat
                     {"reason", reason_text(threshold)},
                     {"strict_reason", strict ? Document(reason_text(*strict)) : Document(nullptr)}});
   }
-  return {{"machine", machine.name},      {"participants", situation.participants},
+  return {{"machine", machine},           {"participants", situation.participants},
           {"crowded", situation.crowded}, {"moves", situation.moves},
           {"strict", situation.strict},   {"thresholds", std::move(rows)}};
 }

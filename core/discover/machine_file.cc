@@ -212,4 +212,19 @@ MachineFile read_machine_file(const std::string& what) {
   return from_image(profile_from_json(text, what), base_name(what));
 }
 
+Profile profile_of(const MachineFile& machine) {
+  Profile out;
+  if (machine.unit == CostUnit::kNanoseconds) out.costs = machine.overlap;
+  if (machine.kind == "measured") out.source = ProfileSource::kSetting;  // all that counts is that it is no guess
+  out.header.one_way_hop = machine.one_way_hop;
+  out.header.classes = static_cast<uint32_t>(machine.classes.size());
+  out.classes = machine.classes.data();
+  out.header.distances = static_cast<uint32_t>(machine.distances.size());
+  out.distances = machine.distances.data();
+  out.header.curve_sets = static_cast<uint32_t>(machine.curves.size());
+  out.curves = machine.curves.data();
+  out.wait = &machine.wait;
+  return out;
+}
+
 }  // namespace smelt

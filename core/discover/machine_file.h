@@ -10,6 +10,7 @@
 #include "model/cost_model.h"
 #include "model/curves.h"
 #include "profile/measured.h"
+#include "profile/profile.h"
 
 namespace smelt {
 
@@ -52,5 +53,8 @@ struct MachineFile {
 //                             by name
 // Throws UserError: not in the zoo, not readable, NaN, negative, not square, more than 1024 CPUs, wrong types.
 MachineFile read_machine_file(const std::string& what);
+
+// The profile that its thresholds are computed from, as a view of the file.
+Profile profile_of(const MachineFile& machine);
 
 }  // namespace smelt

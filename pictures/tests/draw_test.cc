@@ -1,4 +1,4 @@
-// smelt draw from outside: files by their names, the terminal's version, refusals.
+// smelt draw from outside: files by their names, the terminal's version, refusals; where smelt finds the house.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -150,7 +150,15 @@ TEST(Draw, JsonIsWhatIsDrawn) {
 }
 
 // As smelt(1) and every other verb: each option of the help is in the manual page.
-TEST(Manual, KnowsEveryOption) { expect_manual(from_environment("SMELT_TEST_MANUAL"), {{"draw"}, {"report"}}); }
+TEST(Manual, KnowsEveryOption) {
+  const std::string page = expect_manual(from_environment("SMELT_TEST_MANUAL"), {{"tree"}, {"draw"}, {"report"}});
+  // A default that is told is the one that is in force.
+  const std::string help = smelt({"tree", "--help"}).out, exact = help.substr(help.find("--exact"), 60);
+  const std::string limits = exact.substr(exact.find("- ") + 2, exact.find(']') - exact.find("- ") - 2);
+  const size_t number = exact.find_first_of("0123456789", exact.find(']'));  // "]=14"; CLI11 2.4 and 2.5: "] [14]"
+  const std::string usual = exact.substr(number, exact.find_first_not_of("0123456789", number) - number);
+  EXPECT_NE(page.find("up to N participants (" + usual + "; at most " + limits + ")"), std::string::npos) << exact;
+}
 
 // smelt finds the program beside itself, and says where it comes from if it does not.
 TEST(House, IsFoundBesideSmeltOrTold) {
@@ -163,10 +171,12 @@ TEST(House, IsFoundBesideSmeltOrTold) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"draw", "matrix"},
                                                                  {"report", "--json"},
                                                                  {"help", "draw"},
-                                                                 {"tree", "--format", "dot"},
-                                                                 {"tree", "--format=dot"}})
+                                                                 {"tree", "--list"},
+                                                                 {"info", "--machine=zoo:list"},
+                                                                 {"info", "--machine", "this"}})
     expect_refused(alone(words), "build Smelt with -Dcli=enabled");
-  EXPECT_EQ(alone({"tree", "--machine", kMachine, "--format", "text"}).code, 0) << "all else works";
+  for (const std::string word : {"--json", "--thresholds"})
+    EXPECT_EQ(alone({"info", word}).code, 0) << "this machine is told of by smelt itself";
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/picture.h"
 #include "generate/registry.h"
+#include "pictures/picture.h"
 #include "schedule/choose.h"
 #include "schedule/predict.h"
 

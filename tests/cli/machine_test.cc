@@ -58,82 +58,6 @@ TEST(Info, ShowsTheBarrierThatTheSettingAsksFor) {
   EXPECT_EQ(bad.json()["barrier"]["pattern"], shown("best").json()["barrier"]["pattern"]);
 }
 
-TEST(Info, DescribesOtherMachines) {
-  const json out = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:4 pu:2"}).json();
-  EXPECT_EQ(out["pus"], 32);
-  EXPECT_EQ(out["cores"], 16);
-  EXPECT_EQ(out["llcs"], 4);
-  EXPECT_EQ(out["numa_nodes"], 2);
-  EXPECT_EQ(out["packages"], 2);
-  EXPECT_EQ(out["kind"], "guessed");
-  double before = 0;
-  size_t pairs = 0;
-  for (const json& row : out["hops"]) {  // further is dearer
-    EXPECT_GT(row["median"].get<double>(), before);
-    EXPECT_LE(row["min"], row["median"]);
-    EXPECT_LE(row["median"], row["max"]);
-    before = row["median"];
-    pairs += row["pairs"].get<size_t>();
-  }
-  EXPECT_EQ(pairs, 32u * 31u);
-}
-
-// Wherever a machine is accepted, one of the zoo is; nothing but the program is needed.
-TEST(Zoo, IsListedAndServesEveryVerb) {
-  const Outcome listed = smelt({"info", "--machine", "zoo:list", "--json"});
-  ASSERT_EQ(listed.code, 0) << listed.err;
-  const json list = listed.json();
-  EXPECT_GE(list.size(), 15u);
-  const Outcome text = smelt({"tree", "--machine", "zoo:list"});
-  EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_EQ(std::count(text.out.begin(), text.out.end(), '\n'), static_cast<long>(list.size() + 1));
-  for (const json& row : list) {
-    const std::string name = row["name"];
-    SCOPED_TRACE(name);
-    EXPECT_NE(text.out.find("\n  " + name + " "), std::string::npos);
-    for (const json& cost : row["costs"]) EXPECT_NE(cost["source"], "");
-    if (row["cpus"] > 128) continue;  // the larger ones read the same; planning them takes its time
-    const Outcome shown = smelt({"info", "--json", "--machine", "zoo:" + name});
-    ASSERT_EQ(shown.code, 0) << shown.err;
-    const json out = shown.json();
-    EXPECT_EQ(out["machine"], row["title"]);
-    EXPECT_EQ(out["pus"], row["cpus"]);
-    EXPECT_EQ(out["hops"].size(), row["costs"].size());
-    EXPECT_EQ(out["kind"], "classes");
-    EXPECT_GE(out["sources"].size(), row["costs"].size());
-  }
-  const Outcome info = smelt({"info", "--machine", "zoo:aws-graviton3-1x64"});
-  EXPECT_NE(info.out.find("\nabout "), std::string::npos) << info.out;
-  const Outcome tree = smelt({"tree", "--json", "--machine", "zoo:aws-graviton3-1x64", "--op", "broadcast"});
-  ASSERT_EQ(tree.code, 0) << tree.err;
-  EXPECT_EQ(tree.json()["children"].size(), 64u);
-}
-
-// hwloc's own environment puts another machine in the place of this one: that machine is shown, as one that has a name
-// and costs by its shape, and nothing of ours is mixed in, neither the profile nor the CPUs that we may use.
-TEST(Info, HwlocsEnvironmentIsAnotherMachine) {
-  auto there = cache("pretended");
-  ASSERT_EQ(run({{"calibrate", "--no-methods", "--race", "0", "--quiet"}, there}).code, 0);
-  const json here = run({{"info", "--json"}, there}).json();
-  ASSERT_EQ(here["profile"]["measured"], true);
-  there["HWLOC_SYNTHETIC"] = "pack:2 numa:1 l3:2 core:5 pu:1";
-  const Outcome outcome = run({{"info", "--json"}, there});
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.err.find("HWLOC_SYNTHETIC is set"), std::string::npos) << outcome.err;
-  const json out = outcome.json(),
-             named = smelt({"info", "--json", "--machine", "synthetic:pack:2 numa:1 l3:2 core:5 pu:1"}).json();
-  EXPECT_EQ(out["pus"], 20);
-  EXPECT_EQ(out["cpus"].size(), 20u);
-  EXPECT_EQ(out["kind"], "guessed");
-  for (const char* ours : {"profile", "allowed_cpus", "cpu_model", "virtualised"})
-    EXPECT_FALSE(out.contains(ours)) << ours;
-  for (const char* its : {"machine", "hops", "barrier", "classes", "raced", "methods", "cores", "llcs"})
-    EXPECT_EQ(out[its], named[its]) << its;
-  EXPECT_EQ(run({{"info"}, there}).out.find(here["profile"]["path"].get<std::string>()), std::string::npos);
-  EXPECT_EQ(run({{"tree", "--json"}, there}).json()["programs"].size(), 20u);
-  EXPECT_EQ(run({{"calibrate"}, there}).code, 2);
-}
-
 TEST(Info, ListsTheThresholdsAndTheirReasons) {
   const auto elsewhere = thresholds({"--machine", "synthetic:pack:2 core:4 pu:1"});
   EXPECT_EQ(elsewhere.at("copy_broadcast").at("origin"), "typical");
@@ -223,7 +147,6 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
                                                                                  {"profile", "verify"},
                                                                                  {"profile", "diff"},
                                                                                  {"info"},
-                                                                                 {"tree"},
                                                                                  {"run"},
                                                                                  {"try"},
                                                                                  {"env"},
@@ -235,12 +158,6 @@ TEST(Manual, KnowsEverySettingAndEveryVerb) {
     EXPECT_NE(page.find(row.name), std::string::npos) << row.name;
     EXPECT_NE(page.find(row.help), std::string::npos) << row.name << ": " << row.help;
   }
-  // A default that is told is the one that is in force.
-  const std::string help = smelt({"tree", "--help"}).out, exact = help.substr(help.find("--exact"), 60);
-  const std::string limits = exact.substr(exact.find("- ") + 2, exact.find(']') - exact.find("- ") - 2);
-  const size_t number = exact.find_first_of("0123456789", exact.find(']'));  // "]=14"; CLI11 2.4 and 2.5: "] [14]"
-  const std::string usual = exact.substr(number, exact.find_first_not_of("0123456789", number) - number);
-  EXPECT_NE(page.find("up to N participants (" + usual + "; at most " + limits + ")"), std::string::npos) << exact;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // What smelt plans for two well-known machines, word for word: trees, schedules and prices that no change should move
-// unseen. After a change that is meant to move them: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and look at the
-// difference in git.
+// unseen. After a change that is meant to move them: SMELT_RENEW_GOLDEN=1 meson test -C build pictures-verbs, and look
+// at the difference in git.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -67,7 +67,7 @@ TEST_P(Golden, IsAsItWas) {
     if (is.starts_with("$ ")) command = is.substr(2);
     ASSERT_TRUE(more == still && was == is)
         << path << ":" << number << "\n  was  " << was << "\n  is   " << is << "\n  of   " << command
-        << "\nIf that is meant: SMELT_RENEW_GOLDEN=1 meson test -C build cli, and commit the files.";
+        << "\nIf that is meant: SMELT_RENEW_GOLDEN=1 meson test -C build pictures-verbs, and commit the files.";
   }
 }
 

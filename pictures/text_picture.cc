@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/picture.h"
+#include "pictures/picture.h"
 
 namespace smelt {
 namespace {

@@ -7,9 +7,13 @@
 
 #include "cli/command.h"
 #include "cli/interruption.h"
-#include "cli/picture_request.h"
-#include "cli/zoo_list.h"
+#include "cli/terminal.h"
 #include "generate/registry.h"
+#include "pictures/documents.h"
+#include "pictures/picture_request.h"
+#include "pictures/python.h"
+#include "pictures/verbs.h"
+#include "pictures/zoo_list.h"
 
 namespace smelt {
 namespace {
@@ -50,7 +54,7 @@ std::string patterns_text(const Document& document) {
          table_text({"pattern", columns("pattern; kind; =help"), std::move(rows)});
 }
 
-int run_tree(const TreeArguments& arguments, int (*put_dot)(const Picture&)) {
+int run_tree(const TreeArguments& arguments) {
   if (arguments.list) {
     show(patterns_document(), arguments.json || arguments.format == "json", patterns_text);
     return 0;
@@ -64,7 +68,7 @@ int run_tree(const TreeArguments& arguments, int (*put_dot)(const Picture&)) {
   if (arguments.json || arguments.format == "json") {
     put(document_text(picture_document(picture), -1));
   } else if (arguments.format == "dot") {
-    const int drawn = put_dot(picture);
+    const int drawn = draw_document("dot", "-", picture.is_tree ? picture_document(picture) : rounds_document(picture));
     return drawn != 0 ? drawn : code;
   } else {
     // A line of the picture that was broken would be no picture.
@@ -78,7 +82,7 @@ int run_tree(const TreeArguments& arguments, int (*put_dot)(const Picture&)) {
 
 }  // namespace
 
-void add_tree(CLI::App& app, Action& chosen, int (*put_dot)(const Picture&)) {
+void add_tree(CLI::App& app, Action& chosen) {
   CLI::App* verb = app.add_subcommand("tree", "Show the pattern for a machine: its price and its picture");
   auto arguments = std::make_shared<TreeArguments>();
   add_picture_options(*verb, arguments->picture);
@@ -90,7 +94,7 @@ void add_tree(CLI::App& app, Action& chosen, int (*put_dot)(const Picture&)) {
   verb->footer(
       "Example, two sockets of four cores:\n  smelt tree --machine 'synthetic:pack:2 core:4 pu:1' --op broadcast "
       "--pattern adaptive\n  smelt tree --format dot | dot -Tsvg > tree.svg");
-  verb->callback([=, &chosen] { chosen = [=] { return run_tree(*arguments, put_dot); }; });
+  verb->callback([=, &chosen] { chosen = [=] { return run_tree(*arguments); }; });
 }
 
 }  // namespace smelt

@@ -1,42 +1,25 @@
 // One planned collective, ready to be shown: the plan, its participants and its price, as text and as a document.
-// pictures/ draws more of it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/arena.h"
-#include "generate/exchange.h"
-#include "generate/tree.h"
-#include "model/cost_model.h"
-#include "schedule/schedule.h"
+#include "cli/plan.h"
 
 namespace smelt {
 
-struct Picture {
+struct Picture : PlannedCollective {
   std::string machine;  // name
   std::string origin;   // how its costs came about, one line
   Operation op = Operation::kBarrier;
-  std::string pattern;         // the one built: "adaptive-sorted"; "" where only the costs are looked at
-  std::string requested;       // the one asked for: "best"
+  std::string requested;       // the pattern asked for: "best"; none is built where only the costs are looked at
   std::string cost_model;      // "overlap" or "paper"
-  double predicted = 0;        // makespan, in costs.unit
-  double steady = 0;           // of a barrier: per episode of a loop that does nothing else
   std::string date;            // of the drawing, where the picture is to say it
   std::vector<uint32_t> cpu;   // the kernel's number of participant i
   std::vector<uint16_t> core;  // of participant i, equal = SMT siblings; empty: not known
-  std::vector<double> done;    // when participant i is done, in costs.unit
-  Costs costs;                 // among the participants
-  Schedule schedule;
-  bool is_tree = false;
-  Tree tree;                       // of trees; of a barrier by trees the one that releases
-  Tree gather;                     // of barriers by trees: the one that gathers, often the same
-  Exchange exchange;               // of exchanges
-  std::shared_ptr<Arena> storage;  // costs, schedule, tree and exchange point into it
 };
 
 // For people: a header and the tree with one participant per line, or the messages round by round.
@@ -53,8 +36,6 @@ void add_cpus(nlohmann::ordered_json& document, const Picture& picture);
 // of the machine are near in the picture.
 std::vector<uint16_t> shown_order(const Picture& picture);
 
-// "0-3,8,10-11" from ascending numbers.
-std::string cpu_ranges(const std::vector<uint32_t>& cpus);
 std::vector<uint16_t> children(const Tree& tree, uint16_t parent);  // in send order
 // A tree as it is drawn. A barrier that gathers along another tree than it releases along is drawn as two.
 struct TreeSide {

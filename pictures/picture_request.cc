@@ -1,28 +1,19 @@
-#include "cli/picture_request.h"
+#include "pictures/picture_request.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <langinfo.h>
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <clocale>
-#include <cstring>
 #include <set>
 
-#include "base/options.h"
 #include "base/os/os.h"
 #include "cli/checks.h"
 #include "cli/command.h"
 #include "cli/progress_line.h"
 #include "generate/exact.h"
-#include "generate/registry.h"
 #include "profile/profile.h"
 #include "profile/text/error.h"
-#include "schedule/choose.h"
-#include "schedule/predict.h"
-#include "schedule/validate.h"
 
 namespace smelt {
 namespace {
@@ -53,33 +44,15 @@ std::vector<uint16_t> find_members(const MachineFile& machine, const std::vector
   return members;
 }
 
-Pattern resolve_pattern(const std::string& name) {
-  Pattern pattern;
-  const int error = find_pattern(name.c_str(), &pattern);
-  if (error == 0) return pattern;
-  // The row whose argument was wrong, for the error text.
-  Pattern row;
-  const std::string stem = name.substr(0, name.find(':'));
-  if (error != -ENOENT && find_pattern(stem.c_str(), &row) == 0) {
-    if (error == -ERANGE)
-      throw UserError(fmt::format("pattern {}: {} is a whole number from {} to {}, e.g. {}:{}", name,
-                                  row.info->argument ? row.info->argument : "the argument", row.info->min_argument,
-                                  row.info->max_argument, stem, row.info->default_argument));
-    throw UserError(fmt::format("pattern {}: {} takes no argument; write {}", name, stem, stem));
-  }
-  // nearest_pattern knows rows only; "best" is not one.
-  const char* near = edit_distance(name.c_str(), "best") <= 2 ? "best" : nearest_pattern(name.c_str());
-  throw UserError(fmt::format("pattern {}: there is none of this name{}; 'smelt tree --list' lists them", name,
-                              near ? fmt::format(" (did you mean '{}'?)", near) : ""));
-}
-
-[[noreturn]] void refuse_request(const PictureRequest& request, const Pattern& pattern, size_t n, int error) {
-  if (error == -ENOMEM) throw UserError("out of memory; name fewer CPUs with --cpus");
-  if (pattern.info && pattern.info->exchange && request.op != Operation::kBarrier)
-    throw UserError(fmt::format("pattern {}: it serves barriers only; choose a tree for --op {}", request.pattern,
-                                operation_name(request.op)));
-  throw UserError(fmt::format("pattern {}: cannot serve {} CPU{}; choose another pattern or other --cpus",
-                              request.pattern, n, n == 1 ? "" : "s"));
+// The machine and the participants, and nothing of what is planned.
+Picture described(const MachineFile& machine, const PictureRequest& request) {
+  Picture p;
+  p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
+  p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
+  p.cost_model = request.paper ? "paper" : "overlap";
+  p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
+  for (const uint16_t member : find_members(machine, p.cpu)) p.core.push_back(machine.core[member]);
+  return p;
 }
 
 }  // namespace
@@ -119,89 +92,26 @@ std::vector<uint32_t> parse_cpu_list(const std::string& text) {
   }
 }
 
-std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine) {
-  std::vector<uint32_t> allowed(os::allowed_cpu_list(nullptr, 0));
-  allowed.resize(
-      std::min<size_t>(allowed.size(), os::allowed_cpu_list(allowed.data(), static_cast<uint32_t>(allowed.size()))));
-  std::vector<uint32_t> cpus;
-  for (const uint32_t cpu : allowed)
-    if (std::find(machine.cpus.begin(), machine.cpus.end(), cpu) != machine.cpus.end()) cpus.push_back(cpu);
-  if (cpus.empty())
-    throw UserError(
-        fmt::format("the profile of this machine knows none of the CPUs {} that this process may use; "
-                    "run 'smelt calibrate'",
-                    cpu_ranges(allowed)));
-  return cpus;
-}
-
 Picture picture_costs(const MachineFile& machine, const PictureRequest& request) {
-  Picture p;
-  p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
-  const std::vector<uint16_t> members = find_members(machine, p.cpu);
-  for (const uint16_t member : members) p.core.push_back(machine.core[member]);
+  Picture p = described(machine, request);
   const size_t n = p.cpu.size();
   auto storage = std::make_shared<MappedArena>(4 * n * n * sizeof(float) + n * 64 + 65536);
-  if (!storage->ok() || subset_costs(request.paper ? machine.paper : machine.overlap, members, *storage, &p.costs) != 0)
+  if (!storage->ok() || subset_costs(request.paper ? machine.paper : machine.overlap, find_members(machine, p.cpu),
+                                     *storage, &p.costs) != 0)
     throw UserError("out of memory; name fewer CPUs with --cpus");
   p.storage = storage;
-  p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
-  p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
-  p.cost_model = request.paper ? "paper" : "overlap";
   return p;
 }
 
 Picture make_picture(const MachineFile& machine, const PictureRequest& request, const CandidateVisitor* visitor) {
-  Picture p;
-  p.cpu = request.cpus.empty() ? machine.cpus : request.cpus;
-  const auto n = static_cast<uint32_t>(p.cpu.size());
+  Picture p = described(machine, request);
   const std::vector<uint16_t> members = find_members(machine, p.cpu);
-  for (const uint16_t member : members) p.core.push_back(machine.core[member]);
   const int root = find_root(request, p.cpu);
-  const StillWorking working(request.working.empty()
-                                 ? fmt::format("planning a {} for {} CPUs", operation_name(request.op), n)
-                                 : request.working);
-  const bool best = request.pattern == "best";
-  const Pattern named = best ? Pattern{} : resolve_pattern(request.pattern);
-  if (root >= 0 && named.info && named.info->exchange)
-    throw UserError(fmt::format("--root: {} has no root; leave --root out or choose a tree", request.pattern));
-
-  // Lazily backed, so what the largest pattern would need costs nothing to reserve; twice, for costs and validation.
-  auto storage = std::make_shared<MappedArena>(2 * generation_bytes(n));
-  Arena& arena = *storage;
-  if (!storage->ok()) refuse_request(request, named, n, -ENOMEM);
-  if (subset_costs(request.paper ? machine.paper : machine.overlap, members, arena, &p.costs) != 0)
-    refuse_request(request, named, n, -ENOMEM);
-
-  Choice choice;
-  int error = best ? choose_best(request.op, root, p.costs, arena, &choice, request.effort, visitor)
-                   : build(named, request.op, root, p.costs, arena, &choice, request.effort);
-  if (error) refuse_request(request, named, n, error);
-  Validation verdict;
-  if (validate(choice.schedule, arena, &verdict) != 0) refuse_request(request, named, n, -ENOMEM);
-  char text[64];
-  choice_text(choice, text, sizeof text);
-  if (verdict.flaw != Flaw::kNone)
-    throw UserError(fmt::format("the schedule of {} is not correct ({}); choose another pattern and report this", text,
-                                flaw_text(verdict.flaw)));
-  Prediction prediction;
-  if (predict(choice.schedule, p.costs, arena, &prediction) != 0) refuse_request(request, named, n, -ENOMEM);
-
-  p.machine = one_line(machine.name);  // from a file: it may hold anything, and goes to terminals
-  p.origin = one_line(request.paper ? machine.paper_origin : machine.origin);
+  static_cast<PlannedCollective&>(p) =
+      plan_collective(request.paper ? machine.paper : machine.overlap, members,
+                      {request.op, request.pattern, root, request.effort, request.working, visitor});
   p.op = request.op;
-  p.pattern = text;
   p.requested = request.pattern;
-  p.cost_model = request.paper ? "paper" : "overlap";
-  p.predicted = prediction.makespan;
-  if (request.op == Operation::kBarrier && steady_price(choice.schedule, p.costs, arena, &p.steady) != 0)
-    refuse_request(request, named, n, -ENOMEM);
-  p.done.assign(prediction.done, prediction.done + n);
-  p.schedule = choice.schedule;
-  p.is_tree = choice.pattern.info->tree != nullptr;
-  p.tree = choice.tree;
-  p.gather = choice.gather;
-  p.exchange = choice.exchange;
-  p.storage = storage;
   return p;
 }
 
@@ -253,14 +163,12 @@ MachineFile read_request(const PictureArguments& arguments, const std::atomic<bo
   if (arguments.cpus_option->count() > 0) request->cpus = parse_cpu_list(arguments.cpus);
   MachineFile machine = read_machine_file(arguments.machine);
   if (!machine.note.empty()) warn(machine.note);
-  if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine);
+  if (request->cpus.empty() && machine.here) request->cpus = allowed_cpus_of(machine.cpus);
   // The paper's model has no line that several poll.
   request->effort = {arguments.exact, arguments.moves, arguments.seed, {0, stop}, !request->paper};
   if (arguments.budget_ms > 0)
     request->effort.limits.deadline_ns = os::now_ns() + static_cast<int64_t>(arguments.budget_ms * 1e6);
   return machine;
 }
-
-bool terminal_takes_utf8() { return std::setlocale(LC_CTYPE, "") && std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
 // The common part of the pens.
-#include "cli/picture.h"
+#include "pictures/picture.h"
 
 #include <fmt/format.h>
 
@@ -10,24 +10,6 @@
 #include "schedule/predict.h"
 
 namespace smelt {
-
-std::string cpu_ranges(const std::vector<uint32_t>& cpus) {
-  std::string text;
-  for (size_t i = 0; i < cpus.size();) {
-    size_t end = i + 1;
-    while (end < cpus.size() && cpus[end] == cpus[end - 1] + 1) ++end;
-    const char* comma = text.empty() ? "" : ",";
-    // Two neighbours read better as a pair than as a range.
-    if (end - i > 2) {
-      text += fmt::format("{}{}-{}", comma, cpus[i], cpus[end - 1]);
-    } else {
-      text += fmt::format("{}{}", comma, cpus[i]);
-      end = i + 1;
-    }
-    i = end;
-  }
-  return text;
-}
 
 std::vector<uint16_t> shown_order(const Picture& p) {
   std::vector<uint16_t> order(p.cpu.size());

@@ -1,4 +1,4 @@
-#include "cli/zoo_list.h"
+#include "pictures/zoo_list.h"
 
 #include <string>
 

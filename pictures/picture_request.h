@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/picture.h"
 #include "discover/machine_file.h"
+#include "pictures/picture.h"
 #include "schedule/choose.h"
 
 namespace CLI {
@@ -33,9 +33,6 @@ std::vector<uint32_t> parse_cpu_list(const std::string& text);
 
 // The participant that is to be the root, -1: the pattern's choice. Throws UserError: the CPU does not take part.
 int find_root(const PictureRequest& request, const std::vector<uint32_t>& cpus);
-
-// CPUs of `machine` that this process may run on: the default of --cpus for the running machine.
-std::vector<uint32_t> allowed_cpus_of(const MachineFile& machine);
 
 // The costs alone: no operation, no pattern. Throws UserError: unknown CPU.
 Picture picture_costs(const MachineFile& machine, const PictureRequest& request);
@@ -63,8 +60,5 @@ void add_picture_options(CLI::App& verb, PictureArguments& arguments);
 // Reads the machine and completes the request: on this machine, those CPUs that the process may use. The budget begins
 // now; searches end when `stop` is set. Throws UserError.
 MachineFile read_request(const PictureArguments& arguments, const std::atomic<bool>* stop, PictureRequest* request);
-
-// Does the terminal's locale take UTF-8? If it does not, pictures are ASCII.
-bool terminal_takes_utf8();
 
 }  // namespace smelt

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cli/picture.h"
+#include "pictures/picture.h"
 
 namespace smelt {
 
