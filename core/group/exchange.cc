@@ -226,9 +226,7 @@ struct ExchangeAny : Resumable {
     }
   }
   // Copies the sender's heading, up to our place in it, into `room`, which nothing else needs any more.
-  bool hear_all(Group& group) {
-    return group.try_get_lines(group.slot(up_of(group)), heading_bytes(group, t + 1), room) != nullptr;
-  }
+  bool hear_all(Group& group) { return group.take_lines(group.slot(up_of(group)), heading_bytes(group, t + 1), room); }
   void hear(Group& group) {
     Incoming& incoming = from(group);
     incoming.stream_bytes = 0;

@@ -168,7 +168,7 @@ struct ScattervAny : Resumable {
   // The heading up to our place, into `room`.
   bool hear_places(Group& group) {
     const InlineSlot* const down = group.desks[job().root].down;
-    return group.try_get_lines(group.slot(down), heading_bytes(group.me + 1), room) != nullptr;
+    return group.take_lines(group.slot(down), heading_bytes(group.me + 1), room);
   }
   // Copies our own block, which the root has in its row and the others read.
   void take_own(Group& group, int* failed) {

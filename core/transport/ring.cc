@@ -18,17 +18,6 @@ uint64_t least_of(const Rings& rings, CounterOf counter_of) {
 
 }  // namespace
 
-const void* Rings::try_get_lines(const InlineLine* line, size_t bytes, char* room) {
-  for (;; ++lines) {
-    const size_t offset = size_t{lines} * kLinePayload, left = bytes - offset;
-    if (!is_here(line[lines])) return nullptr;
-    std::memcpy(room + offset, line[lines].payload, left < kLinePayload ? left : kLinePayload);
-    if (left <= kLinePayload) break;
-  }
-  lines = 0;
-  return room;
-}
-
 const void* Rings::get_differing(const InlineSlot* channel, size_t bytes, void* room) {
   lengths_differ = true;
   if (bytes <= kLinePayload) return payload(channel);
