@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "discover/machine_file.h"
 #include "generate/registry.h"
+#include "pictures/machines/machine_file.h"
+#include "pictures/machines/zoo.h"
 #include "profile/profile.h"
 #include "schedule/choose.h"
-#include "zoo/zoo.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "cli/methods.h"
 #include "cli/other_figures.h"
 #include "cli/thresholds.h"
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 #include "pictures/picture_request.h"
 #include "pictures/verbs.h"
 #include "pictures/zoo_list.h"

@@ -2,6 +2,7 @@
 // (core/cli/houses.h).
 #include "cli/program.h"
 #include "pictures/verbs.h"
+#include "pictures/zoo_list.h"
 
 namespace smelt {
 namespace {
@@ -16,4 +17,6 @@ void add_verbs(CLI::App& app, Action& chosen, std::vector<std::string>&) {
 }  // namespace
 }  // namespace smelt
 
-int main(int argc, char** argv) { return smelt::run_program({smelt::add_verbs}, argc, argv); }
+int main(int argc, char** argv) {
+  return smelt::run_program({smelt::add_verbs, "", nullptr, smelt::zoo_names()}, argc, argv);
+}

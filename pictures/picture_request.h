@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 #include "pictures/picture.h"
 #include "schedule/choose.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/table.h"
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 
 namespace smelt {
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "cli/command.h"
-#include "discover/class_file.h"
-#include "zoo/zoo.h"
+#include "pictures/machines/class_file.h"
+#include "pictures/machines/zoo.h"
 
 namespace smelt {
 
@@ -15,6 +15,12 @@ std::string zoo_text(const Document& rows) {
 }
 
 }  // namespace
+
+std::vector<std::string> zoo_names() {
+  std::vector<std::string> names;
+  for (const ZooEntry& entry : zoo()) names.push_back(std::string("zoo:") + entry.name);
+  return names;
+}
 
 int put_zoo_list(bool json) {
   Document rows = Document::array();

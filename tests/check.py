@@ -214,7 +214,9 @@ def second_tier(tally, options, parts):
 
 def folder_of(room):
     house, _, inside = room.partition('/')
-    return f'{HOUSES[house]}/{inside}/' if house in HOUSES else f'core/{room}/'
+    if house in HOUSES:
+        return f'{HOUSES[house]}/{inside}/'
+    return f'{room}/' if house in ('bench', 'pictures') else f'core/{room}/'
 
 
 def reach_of(suite, rooms, breaks):

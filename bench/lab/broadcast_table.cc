@@ -16,10 +16,10 @@
 #include "bench/lab/broadcast_simulation.h"
 #include "bench/lab/live.h"
 #include "cli/command.h"
+#include "pictures/machines/zoo.h"
 #include "profile/text/error.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/read.h"
-#include "zoo/zoo.h"
 
 namespace smelt {
 namespace {

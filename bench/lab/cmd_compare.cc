@@ -16,9 +16,9 @@
 #include "cli/interruption.h"
 #include "cli/progress_line.h"
 #include "generate/exact.h"
+#include "pictures/machines/zoo.h"
 #include "pictures/picture_request.h"
 #include "profile/text/error.h"
-#include "zoo/zoo.h"
 
 namespace smelt {
 namespace {

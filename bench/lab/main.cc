@@ -1,6 +1,7 @@
 // smelt-lab: the verbs that judge the model. People call them as smelt's (core/cli/houses.h).
 #include "bench/lab/verbs.h"
 #include "cli/program.h"
+#include "pictures/zoo_list.h"
 
 namespace {
 
@@ -11,4 +12,4 @@ void add_verbs(CLI::App& app, smelt::Action& chosen, std::vector<std::string>&) 
 
 }  // namespace
 
-int main(int argc, char** argv) { return smelt::run_program({add_verbs}, argc, argv); }
+int main(int argc, char** argv) { return smelt::run_program({add_verbs, "", nullptr, smelt::zoo_names()}, argc, argv); }

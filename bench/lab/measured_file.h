@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 
 namespace smelt {
 

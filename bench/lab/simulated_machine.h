@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "discover/machine.h"
-#include "discover/machine_file.h"
 #include "measure/meter.h"
 #include "measure/pair_samples.h"
+#include "pictures/machines/machine_file.h"
 
 namespace smelt {
 

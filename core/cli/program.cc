@@ -21,7 +21,6 @@
 #include "generate/registry.h"
 #include "profile/text/error.h"
 #include "smelt_config.h"
-#include "zoo/zoo.h"
 
 namespace smelt {
 
@@ -113,14 +112,14 @@ const CLI::Option* option_named(const CLI::App& verb, const std::string& word) {
   return verb.get_option_no_throw(word.substr(0, word.find('=')));
 }
 
-void add_values(const CLI::Option& option, Candidates& out) {
+void add_values(const Program& program, const CLI::Option& option, Candidates& out) {
   const std::string type = option.get_type_name();
   const std::vector<std::string> choices = choices_of(option);
   for (const std::string& choice : choices) out.add(choice, "");
   if (!choices.empty()) return;
   if (type == "MACHINE") {
     out.add("this", "the machine that this runs on");
-    for (const ZooEntry& entry : zoo()) out.add(std::string("zoo:") + entry.name, "");
+    for (const std::string& name : program.machines) out.add(name, "");
     out.add_files();
   } else if (option.check_lname("pattern")) {
     out.add("best", "the cheapest of the following under the cost model");
@@ -137,7 +136,7 @@ void add_options(const CLI::App& verb, Candidates& out) {
   }
 }
 
-std::string completions(const CLI::App& app, const std::vector<std::string>& words) {
+std::string completions(const Program& program, const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) return "";
   const CLI::App* verb = &app;
   const CLI::Option* wanting = nullptr;  // an option whose value comes next
@@ -163,21 +162,21 @@ std::string completions(const CLI::App& app, const std::vector<std::string>& wor
   const std::string& begun = words[last];
   Candidates out(begun);
   if (wanting) {
-    add_values(*wanting, out);
+    add_values(program, *wanting, out);
   } else if (begun.starts_with('-')) {
     const size_t equals = begun.find('=');
     if (equals == std::string::npos) {
       add_options(*verb, out);
     } else if (const CLI::Option* option = option_named(*verb, begun)) {
       out.behind(begun.substr(0, equals + 1));
-      add_values(*option, out);
+      add_values(program, *option, out);
     }
   } else if (verb->get_prefix_command()) {
     return fmt::format(":program {}\n", last);
   } else {
     for (const CLI::App* below : verbs_of(*verb)) out.add(below->get_name(), below->get_description());
     const auto places = verb->get_options([](const CLI::Option* option) { return option->get_positional(); });
-    if (positionals < places.size()) add_values(*places[positionals], out);
+    if (positionals < places.size()) add_values(program, *places[positionals], out);
   }
   return out.text();
 }
@@ -288,7 +287,7 @@ int dispatch(const Program& program, std::vector<std::string> words) {
   program.add_verbs(app, chosen, tail);
 
   if (!words.empty() && words[0] == "--complete") {  // for shells alone: not in the help
-    put(completions(app, {words.begin() + 1, words.end()}));
+    put(completions(program, app, {words.begin() + 1, words.end()}));
     return 0;
   }
   if (!words.empty() && words[0] == "help") {  // smelt help tree = smelt tree --help

@@ -10,6 +10,7 @@ struct Program {
   const char* footer = "";  // of its help
   // Called first with the arguments: becomes another program where that has the verb (houses.h).
   void (*leave_elsewhere)(const std::vector<std::string>& words) = nullptr;
+  std::vector<std::string> machines = {};  // that an option for a MACHINE knows by name, for shells
 };
 
 // Returns the exit code. The program calls itself smelt, because people start it by that name (launch.cc).

@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
+#include "pictures/machines/zoo.h"
 #include "profile/text/error.h"
 #include "simulation.h"
-#include "zoo/zoo.h"
 
 using namespace smelt;
 using namespace smelt::test;

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "discover/machine_file.h"
 #include "generate/optimise.h"
 #include "library/patterns/mend.h"
-#include "zoo/zoo.h"
+#include "pictures/machines/machine_file.h"
+#include "pictures/machines/zoo.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Every machine of the zoo: complete, as large as its name says, and with costs that make sense.
-#include "zoo/zoo.h"
+#include "pictures/machines/zoo.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <set>
 #include <sstream>
 
-#include "discover/class_file.h"
-#include "discover/machine_file.h"
 #include "folder.h"
+#include "pictures/machines/class_file.h"
+#include "pictures/machines/machine_file.h"
 
 using namespace smelt;
 
@@ -51,7 +51,7 @@ size_t distinct(const std::vector<Pu>& pus, uint16_t Pu::*member) {
 
 TEST(Zoo, HoldsEveryFileOfItsFolder) {
   const char* const folder = std::getenv("SMELT_TEST_ZOO");
-  if (!folder) GTEST_SKIP() << "SMELT_TEST_ZOO does not name core/zoo/machines";
+  if (!folder) GTEST_SKIP() << "SMELT_TEST_ZOO does not name pictures/machines/zoo";
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     std::ostringstream text;
@@ -59,7 +59,7 @@ TEST(Zoo, HoldsEveryFileOfItsFolder) {
     EXPECT_EQ(entry.path().extension(), ".json") << entry.path();
     files[entry.path().stem()] = text.str();
   }
-  EXPECT_EQ(files.size(), zoo().size()) << "core/meson.build lists others";
+  EXPECT_EQ(files.size(), zoo().size()) << "pictures/machines/meson.build lists others";
   for (const ZooEntry& entry : zoo()) EXPECT_EQ(files[entry.name], entry.text) << entry.name;
 }
 

@@ -5,7 +5,7 @@
 // hop 57 ns in one last-level cache (model/distance.cc), where compare-and-swap takes 17 to 24 on the desktop part.
 // Nobody publishes how much of a hop keeps its two sides busy; it is the share that cost_model.cc takes for matrix
 // files.
-#include "discover/class_file.h"
+#include "pictures/machines/class_file.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "zoo/zoo.h"
+#include "pictures/machines/zoo.h"
 
 #include <algorithm>
 #include <iterator>

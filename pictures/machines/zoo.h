@@ -1,6 +1,6 @@
 // The zoo: machines that people do not own, as data inside the program.
 //
-// machines/ has one file each, in the form that discover/class_file.h describes; meson.build makes them text in this
+// zoo/ has one file each, in the form that class_file.h describes; meson.build makes them text in this
 // room's object file, so that an installed program needs no folder. Names are vendor-model-shape, and the shape is
 // packages x cores of each [x threads of each core].
 #pragma once

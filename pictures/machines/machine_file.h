@@ -1,4 +1,4 @@
-// Any description of a machine, read into costs: the one door for `smelt tree`, `smelt predict` and the tests.
+// Any description of a machine, read into costs: the one door for all verbs that take another machine.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,9 @@ struct MachineFile {
 //   "this"                    the running machine, as the runtime sees it: its profile, else the guess; where hwloc's
 //                             environment (HWLOC_SYNTHETIC, HWLOC_XMLFILE) describes another machine, that one
 //   "synthetic:<description>" hwloc's notation, e.g. "synthetic:pack:2 core:4 pu:1"
-//   "zoo:<name>"              a machine of the project's zoo (zoo/zoo.h)
+//   "zoo:<name>"              a machine of the project's zoo (zoo.h)
 //   a path                    our profile (JSON or packed), a matrix file (t_send, t_receive, numa_node, unit, name),
-//                             a class file (discover/class_file.h), or an hwloc XML file; told apart by content, not
+//                             a class file (class_file.h), or an hwloc XML file; told apart by content, not
 //                             by name
 // Throws UserError: not in the zoo, not readable, NaN, negative, not square, more than 1024 CPUs, wrong types.
 MachineFile read_machine_file(const std::string& what);

@@ -1,5 +1,5 @@
 // Every kind of machine file, and every way in which one can be wrong.
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

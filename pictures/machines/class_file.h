@@ -1,5 +1,5 @@
 // A machine described by class: its shape, and for each class of distance how long one transfer of a cache line takes.
-// The form of the project's zoo (core/zoo/machines), and of files that people write for machines to come:
+// The form of the project's zoo (pictures/machines/zoo), and of files that people write for machines to come:
 //
 //   {"title": "2 x AMD EPYC 7742 (Zen 2, \"Rome\"), four nodes per package",
 //    "shape": "pack:2 numa:4 l3:4 core:4 pu:2",      hwloc's synthetic notation

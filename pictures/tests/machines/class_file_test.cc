@@ -1,10 +1,10 @@
 // Machines described by class: the costs that follow, and every way in which a file can be wrong.
-#include "discover/class_file.h"
+#include "pictures/machines/class_file.h"
 
 #include <gtest/gtest.h>
 
-#include "discover/machine_file.h"
 #include "folder.h"
+#include "pictures/machines/machine_file.h"
 
 using namespace smelt;
 

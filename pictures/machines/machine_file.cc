@@ -1,4 +1,4 @@
-#include "discover/machine_file.h"
+#include "pictures/machines/machine_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,11 +6,11 @@
 #include <set>
 
 #include "base/options.h"
-#include "discover/class_file.h"
 #include "discover/machine.h"
+#include "pictures/machines/class_file.h"
+#include "pictures/machines/zoo.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/read.h"
-#include "zoo/zoo.h"
 
 namespace smelt {
 namespace {
