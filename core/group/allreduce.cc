@@ -58,6 +58,37 @@ struct AllreduceOfTwo : Resumable {
   }
 };
 
+// Reduces to participant 0 and broadcasts the result. Everybody hears of everybody through participant 0.
+template <typename Method>
+struct ReduceThenBroadcast : Resumable {
+  static constexpr int kRooms = Method::kRooms;
+  static constexpr bool have = true;
+  const void* from = nullptr;
+  Method reduce;
+
+  explicit ReduceThenBroadcast(InlineRoom* rooms) : reduce(rooms) {}
+
+  template <typename How>
+  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t) {
+    Group& group = how.group;
+    const Route& route = group.route(0);
+    const size_t bytes = elements * fold.element_bytes;
+    switch (resume_at(how)) {
+      case 0:
+        from = result;
+        SMELT_AWAIT(reduce.step(how, in, result, elements, fold, 0));
+        if (!reduce.have) {
+          SMELT_AWAIT((from = group.get(how, route.parent, route.line, bytes, result)) != nullptr);
+        }
+        if (group.me == 0 || route.forwards) {
+          SMELT_AWAIT(group.put_lines(how, route, from, bytes, bytes));
+        }
+        if (from != result) std::memcpy(result, from, bytes);
+    }
+    return true;
+  }
+};
+
 template <typename Form>
 int allreduce(Form form, const Reduction& job) {
   if (job.bytes() > kInlineBytes) return reduce_long(form, job);

@@ -65,8 +65,7 @@ struct BroadcastInline : Resumable {
             SMELT_AWAIT(group.put(how, group.desk().down, from, job.bytes));
           }
           if (from != job.data.base) unpack(job.data, 0, job.bytes, from);
-          // If there are two participants, the one that hears the other knows that it has finished everything before.
-          if (group.n == 2) group.settled = group.episode - 1;
+          group.finish_pair();
         }
         group.finish();
     }
@@ -183,8 +182,7 @@ struct BroadcastAny : Resumable {
             SMELT_AWAIT(single.notices.tell(how));
           }
           SMELT_AWAIT(how.until(route.parent, [&] { return hear(group, route); }));
-          // If there are two participants, the one that hears the other knows that it has finished everything before.
-          if (group.n == 2) group.settled = group.episode - 1;
+          group.finish_pair();
         }
         if (inline_bytes) {
           SMELT_AWAIT((from = group.get(how, route.parent, route.line, inline_bytes, room)) != nullptr);

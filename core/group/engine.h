@@ -44,6 +44,11 @@ struct Resumable {
   int resume_at(const How&) const {
     return How::kStops ? at : 0;
   }
+  // Are there no shelves (Group::shelves_agreed)? Then no long message is served.
+  bool is_refused(const Group& group) {
+    if (!group.shelves) error = -ENOTSUP;
+    return !group.shelves;
+  }
 };
 
 // Operands of different lengths have met, or the awaited message cannot come.
@@ -70,8 +75,9 @@ int run_to_end(Group& group, const Arguments&... arguments) {
   InlineRoom rooms[M::kRooms];
   M call(rooms, arguments...);
   const bool done = call.step(Waiting{group});  // inlined: nothing else calls it
+  const int error = call.error;
   if (done && !group.lengths_differ) [[likely]]
-    return call.error;
+    return error;
   return at_odds(group);
 }
 

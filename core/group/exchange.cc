@@ -113,10 +113,7 @@ struct ExchangeAny : Resumable {
         group.finish_together();
         if (longest_stream) {
           SMELT_AWAIT(group.shelves_agreed(how));
-          if (!group.shelves) {
-            error = -ENOTSUP;
-            return true;
-          }
+          if (is_refused(group)) return true;
         }
         // 3.
         group.lengths_differ |= !keep_own(job, group.me);

@@ -200,6 +200,7 @@ struct ReduceInline : Resumable {
                                    uint32_t root) {
     Group& group = how.group;
     const size_t bytes = elements * fold.element_bytes;
+    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, bytes); };
     switch (resume_at(how)) {
       case 0:
         own = packed_view(in, 0, bytes, packed);
@@ -209,17 +210,10 @@ struct ReduceInline : Resumable {
         have = group.me == root || root == kEverybody;
         if (have) {
           chain = Chain(0, group.n);
-          SMELT_AWAIT(combine(how, own, result, elements, fold));
+          SMELT_AWAIT(Combiner(fold, elements, nullptr, nullptr).chain(chain, operand, room, result));
         }
     }
     return true;
-  }
-
- private:
-  template <typename How>
-  [[gnu::always_inline]] bool combine(How how, const void* own, void* result, size_t elements, const smelt_fold& fold) {
-    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, elements * fold.element_bytes); };
-    return Combiner(fold, elements, nullptr, nullptr).chain(chain, operand, room, result);
   }
 };
 
@@ -304,37 +298,6 @@ struct ReduceTreeInline : Resumable {
         if (!have) {
           SMELT_AWAIT(group.put(how, group.desk().up, partial, bytes));
         }
-    }
-    return true;
-  }
-};
-
-// Reduces to participant 0 and broadcasts the result. Everybody hears of everybody through participant 0.
-template <typename Method>
-struct ReduceThenBroadcast : Resumable {
-  static constexpr int kRooms = Method::kRooms;
-  static constexpr bool have = true;
-  const void* from = nullptr;
-  Method reduce;
-
-  explicit ReduceThenBroadcast(InlineRoom* rooms) : reduce(rooms) {}
-
-  template <typename How>
-  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t) {
-    Group& group = how.group;
-    const Route& route = group.route(0);
-    const size_t bytes = elements * fold.element_bytes;
-    switch (resume_at(how)) {
-      case 0:
-        from = result;
-        SMELT_AWAIT(reduce.step(how, in, result, elements, fold, 0));
-        if (!reduce.have) {
-          SMELT_AWAIT((from = group.get(how, route.parent, route.line, bytes, result)) != nullptr);
-        }
-        if (group.me == 0 || route.forwards) {
-          SMELT_AWAIT(group.put_lines(how, route, from, bytes, bytes));
-        }
-        if (from != result) std::memcpy(result, from, bytes);
     }
     return true;
   }

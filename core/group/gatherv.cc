@@ -63,10 +63,7 @@ struct GathervAny : Resumable {
     switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(group.shelves_agreed(how));
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
+        if (is_refused(group)) return true;
         if (group.plan.limits.of[SMELT_COLLECTIVE_GATHERV].copy <= kGreatestLimit) {
           SMELT_AWAIT(group.single_copy_agreed(how));
           reads = group.single_copy();

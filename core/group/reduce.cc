@@ -21,17 +21,10 @@
 namespace smelt {
 namespace {
 
-// The data go through the shelves.
+// A method that is run here alone, so that the compiler inlines it.
 template <typename Method>
-struct Shelved : Resumable {
-  Reduction job;
-  Method method;
-
-  Shelved(InlineRoom*, const Reduction& job) : job(job) {}
-  template <typename How>
-  [[gnu::always_inline]] bool step(How how) {
-    return method.step(how, job);
-  }
+struct Shelved : Method {
+  using Method::Method;
 };
 
 template <typename Form>

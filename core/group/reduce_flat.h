@@ -10,14 +10,17 @@
 namespace smelt {
 
 struct ReduceFlat : Resumable {
+  const Reduction job;
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
   const void* own = nullptr;
   void* result = nullptr;
   Whole whole;
 
+  ReduceFlat(InlineRoom*, const Reduction& job) : job(job) {}
+
   template <typename How>
-  [[gnu::always_inline]] bool step(How how, const Reduction& job) {
+  [[gnu::always_inline]] bool step(How how) {
     Group& group = how.group;
     const bool puts = job.root != group.me, gets = job.root == kEverybody || job.root == group.me;
     const size_t width = job.fold.element_bytes;

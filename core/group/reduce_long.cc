@@ -10,23 +10,23 @@ namespace {
 
 // One that single copy does not serve.
 struct ReduceShelf : Resumable {
-  Reduction job;
   ReduceSliced<true> sliced;
   ReduceTree along_tree;
   ReduceFlat flat;
 
-  ReduceShelf(InlineRoom*, const Group&, const Reduction& job) : job(job) {}
+  ReduceShelf(InlineRoom* rooms, const Group&, const Reduction& job)
+      : sliced(rooms, job), along_tree(rooms, job), flat(rooms, job) {}
 
   template <typename How>
   bool step(How how) {
     switch (resume_at(how)) {
       case 0:
-        if (is_sliced(how.group, job)) {
-          SMELT_AWAIT(sliced.step(how, job));
-        } else if (tree_of(how.group, job)) {
-          SMELT_AWAIT(along_tree.step(how, job));
+        if (is_sliced(how.group, flat.job)) {
+          SMELT_AWAIT(sliced.step(how));
+        } else if (tree_of(how.group, flat.job)) {
+          SMELT_AWAIT(along_tree.step(how));
         } else {
-          SMELT_AWAIT(flat.step(how, job));
+          SMELT_AWAIT(flat.step(how));
         }
     }
     return true;

@@ -31,13 +31,16 @@ inline bool root_is_spared(const Group& group, uint32_t root) { return root != k
 // kAny: the root may be spared. What is compiled for where it is not has nothing of it.
 template <bool kAny>
 struct ReduceSliced : Resumable {
+  const Reduction job;
   uint64_t first = 0;  // number of the first piece
   uint64_t k = 0;
   uint32_t r = 0;
   Whole whole;
 
+  ReduceSliced(InlineRoom*, const Reduction& job) : job(job) {}
+
   template <typename How>
-  [[gnu::always_inline]] bool step(How how, const Reduction& job) {
+  [[gnu::always_inline]] bool step(How how) {
     const Call<How> call{how, *this, job, Pieces(job.elements, job.fold.element_bytes, how.group.piece_bytes)};
     const uint64_t count = call.pieces.count;
     switch (resume_at(how)) {

@@ -13,14 +13,17 @@
 namespace smelt {
 
 struct ReduceTree : Resumable {
+  const Reduction job;
   uint64_t k = 0, piece = 0;
   size_t count = 0, offset = 0, length = 0;
   uint32_t c = 0;
   char* to = nullptr;
   const void* partial = nullptr;
 
+  ReduceTree(InlineRoom*, const Reduction& job) : job(job) {}
+
   template <typename How>
-  bool step(How how, const Reduction& job) {
+  bool step(How how) {
     Group& group = how.group;
     const ReduceRoute& route = *group.tree_for(job.fold, job.root);
     const bool root = route.parent == kNobody;

@@ -40,8 +40,7 @@ struct ScatterInline : Resumable {
           SMELT_AWAIT((from = group.get(how, job.root, group.desks[job.root].down, group.operand_bytes, room)) !=
                       nullptr);
           unpack(job.own, 0, job.bytes, static_cast<const char*>(from) + stream_of(group, job).place(group.me));
-          // If there are two participants, the one that hears the other knows that it has finished everything before.
-          if (group.n == 2) group.settled = group.episode - 1;
+          group.finish_pair();
         }
         group.finish();
     }

@@ -127,10 +127,7 @@ struct ScattervAny : Resumable {
     switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(group.shelves_agreed(how));
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          return true;
-        }
+        if (is_refused(group)) return true;
         ++group.episode;
         if (is_root(group)) {
           say(group);
@@ -138,8 +135,7 @@ struct ScattervAny : Resumable {
         } else {
           SMELT_AWAIT(group.is_here(how, job().root, group.desks[job().root].down));
           hear(group);
-          // If there are two participants, the one that hears the other knows that it has finished everything before.
-          if (group.n == 2) group.finish_together();
+          group.finish_pair();
         }
         if (is_long) {
           SMELT_AWAIT(begin.step(how, SMELT_COLLECTIVE_SCATTERV, heading.longest, read, this));

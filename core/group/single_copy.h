@@ -109,11 +109,7 @@ struct BeginLong : Resumable {
     switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(group.shelves_agreed(how));
-        if (!group.shelves) {
-          error = -ENOTSUP;
-          done = true;
-          return true;
-        }
+        if ((done = is_refused(group))) return true;
         if (may_copy_once(group, which, bytes)) {
           SMELT_AWAIT(group.single_copy_agreed(how));
         }

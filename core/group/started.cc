@@ -30,6 +30,15 @@ void advance(Group& group, bool look) {
   group.advancing = false;
 }
 
+template <typename Done>
+void advance_until(Group& group, Done done) {
+  const auto advanced = [&] {
+    if (!done()) advance(group, false);
+    return done();
+  };
+  if (!wait_until(group, group.awaited, advanced)) advance(group, false);  // which ends what cannot go on
+}
+
 }  // namespace
 
 void advance(Group& group) { advance(group, true); }
@@ -40,19 +49,10 @@ bool complete_started(Group& group) {
 }
 
 void complete_until(Group& group, uint64_t number) {
-  const bool done = wait_until(group, group.awaited, [&] {
-    if (group.completed < number) advance(group, false);
-    return group.completed >= number;
-  });
-  if (!done) advance(group, false);  // which ends what cannot go on
+  advance_until(group, [&] { return group.completed >= number; });
 }
-
 void complete_request(Group& group, const smelt_request& request) {
-  const bool done = wait_until(group, group.awaited, [&] {
-    if (request.group) advance(group, false);
-    return !request.group;
-  });
-  if (!done) advance(group, false);
+  advance_until(group, [&] { return !request.group; });
 }
 
 }  // namespace smelt

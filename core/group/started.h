@@ -38,8 +38,6 @@ void complete_request(Group& group, const smelt_request& request);
 struct Starting {
   Group& group;
   Pending& place;
-  uint64_t operand_bytes;
-  bool is_barrier;
 
   const smelt_data& in(const smelt_data& data) const { return place.in = data; }
   const smelt_data& out(const smelt_data& data) const { return place.out = data; }
@@ -48,10 +46,7 @@ struct Starting {
   int run(const Arguments&... arguments) {
     static_assert(sizeof(M) <= sizeof place.call && M::kRooms <= kMostRooms && alignof(M) <= 64);
     new (place.call) M(place.rooms, arguments...);
-    place.step = [](Group& group, Pending& self) { return step_of<M>(group, self); };
-    place.operand_bytes = operand_bytes;
-    place.is_barrier = is_barrier;
-    place.begun = false;
+    place.step = step_of<M>;
     return 0;
   }
   int refuse(int error) { return error; }
@@ -83,8 +78,10 @@ int started(smelt_group* group, smelt_request* request, const Call& call) {
   if (group->completed == group->started) group->first_place = group->started;
   Pending& place = group->place_of(group->started);
   place.request = request;
-  const Starting form{*group, place, call.operand_bytes(*group), Call::kIsBarrier};
-  if (const int error = call.run(form)) return complete(request, error);
+  place.operand_bytes = call.operand_bytes(*group);
+  place.is_barrier = Call::kIsBarrier;
+  place.begun = false;
+  if (const int error = call.run(Starting{*group, place})) return complete(request, error);
   request->group = group;
   ++group->started;
   advance(*group);

@@ -1,7 +1,7 @@
 // The rings of a group's memory (desk.h), as one participant sees them: putting into our own slots, getting from
 // others', and the flow control that says when a slot is free again.
 //
-// A question that cannot be served at once is put with a `how` (group/engine.h), which is the only thing that waits:
+// A question that cannot be served at once is put with a `how` (group/wait.h), which is the only thing that waits:
 // how.until(i, ready) is true when ready() holds, which participant i will bring about. If that is false, the answer is
 // "not yet" (false, nullptr), and the caller asks again, with the same arguments, and for nothing else in between. The
 // progress of such a question is kept (`behind`), so asking again costs a look at one line.
@@ -199,6 +199,10 @@ struct Rings {
   void finish_now() { desk().status.finished.store(episode, std::memory_order_release); }
   // ... and of one in which everybody has: nobody can be here before all have left the episode before.
   void finish_together() { settled = episode - 1; }
+  // A participant that hears the other one of two knows that it has finished everything before.
+  void finish_pair() {
+    if (n == 2) finish_together();
+  }
 
   bool has_finished(uint32_t i, uint64_t upto) const {
     return desks[i].status.finished.load(std::memory_order_acquire) >= upto;
