@@ -185,20 +185,22 @@ struct Request : TeamRequest {
 
  private:
   // Where two or a crowd run makes no difference to their plan. Measured costs, and winners, are those of certain CPUs;
-  // guessed ones say only how far each is from the others.
+  // guessed ones say only how far each is from the others. Lines lie on the nodes where threads first came to them: of
+  // several nodes a barrier is made anew where its threads have been seen.
   void hash_inputs(const Profile& costs) {
     if (n <= 2 || crowded) return;
-    uint64_t hash = fnv1a(&(TeamRequest::profile), sizeof(void*));
+    uint64_t hash = fnv1a(&(TeamRequest::profile), sizeof(void*)), nodes = 0;
     for (uint32_t i = 0; i < n; ++i) {
       members[i] = cpus ? profile_index(costs, cpus[i]) : static_cast<uint16_t>(i);
       if (members[i] >= costs.header.cpus) return;
+      nodes |= costs.costs.node[members[i]] ^ costs.costs.node[members[0]];
       if (costs.source != ProfileSource::kGuess) hash = fnv1a(&members[i], sizeof *members, hash);
       for (uint32_t j = 0; costs.source == ProfileSource::kGuess && j < i; ++j) {
         const Distance far = distance_in(costs.costs, members[j], members[i]);
         hash = fnv1a(&far, sizeof far, hash);
       }
     }
-    inputs = hash;
+    inputs = nodes != 0 && cpus ? ~hash : hash;
   }
 };
 
