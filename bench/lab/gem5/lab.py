@@ -276,9 +276,12 @@ def calibrate(machine, args, folder):
     subprocess.run(command, input=json.dumps(profile), text=True, check=True)
 
 
+# The simulator finds what is opened beside an open folder by such a name alone, in the folder where it runs.
+PROFILE = ".//profile"
+
+
 def run_group(machine, args, options, folder):
-    # The simulator finds what was opened beside an open folder by this name alone.
-    program = [f"{args.build}/bench/lab/gem5/group", str(machine.cores), str(machine.nodes), ".//profile"]
+    program = [f"{args.build}/bench/lab/gem5/group", str(machine.cores), str(machine.nodes), PROFILE]
     return machine.simulate(options, program, folder)
 
 
@@ -354,9 +357,9 @@ def openmp(machine, args):
         if args.calibrated:
             calibrate(machine, args, folder)
             run_group(machine, args, ["--sys", folder], folder)  # the profile becomes that machine's
-            under += ["--env", f"SMELT_PROFILE={folder}/profile"]
+            under += ["--env", f"SMELT_PROFILE={PROFILE}"]
         for name, more in (("stock", []), ("Smelt", under)):
-            lines, took = machine.simulate([*words, *more], program)
+            lines, took = machine.simulate([*words, *more], program, folder)
             columns[name] = {line[1]: float(line[2]) for line in lines if line[0] == "CONSTRUCT"}
             print(f"{name} took {took}")
     print(f"{'cycles of a construct':24} {'stock':>8} {'Smelt':>8} {'ratio':>6}")
