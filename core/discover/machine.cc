@@ -1,16 +1,9 @@
 // From an hwloc topology to our Machine: only what the cost of a message depends on.
 #include "discover/machine.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -25,33 +18,17 @@
 #include "base/os/os.h"
 #include "discover/synthetic.h"
 #include "discover/system_files.h"
+#include "discover/topology.h"
 #include "model/distance.h"
 #include "profile/text/error.h"
-#include "profile/text/read.h"
 
 namespace smelt {
 namespace {
-
-struct TopologyDeleter {
-  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, TopologyDeleter>;
 
 struct BitmapDeleter {
   void operator()(hwloc_bitmap_t bitmap) const { hwloc_bitmap_free(bitmap); }
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
-
-Topology new_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw UserError("hwloc cannot be initialised (out of memory?)");
-  Topology topology(raw);
-  // PUs outside our cpuset are kept, marked as not allowed: the shape is the machine's, not the job's. Devices are of
-  // no interest, and looking for them makes hwloc slow.
-  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
-  return topology;
-}
 
 // Numbers objects as they are first met: dense, and equal for PUs under the same object.
 class Numbering {
@@ -105,7 +82,20 @@ const void* cluster_above(hwloc_obj_t pu, const void* own) {
   return own;
 }
 
-[[noreturn]] void refuse_size(const std::string& who, size_t pus) {
+}  // namespace
+
+Topology new_topology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw UserError("hwloc cannot be initialised (out of memory?)");
+  Topology topology(raw);
+  // PUs outside our cpuset are kept, marked as not allowed: the shape is the machine's, not the job's. Devices are of
+  // no interest, and looking for them makes hwloc slow.
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+  return topology;
+}
+
+void refuse_size(const std::string& who, size_t pus) {
   throw UserError(
       fmt::format("{}the topology has {} processing units; Smelt handles up to {}", who, pus, kMaxProfileCpus));
 }
@@ -153,8 +143,6 @@ Machine machine_from(hwloc_topology_t topology) {
   return machine;
 }
 
-}  // namespace
-
 std::string Machine::name() const {
   const size_t end = cpu_model.find_last_not_of(' ') + 1;  // some are filled up with blanks
   return end == 0 ? shape : cpu_model.substr(0, end) + ", " + shape;
@@ -184,74 +172,6 @@ Machine discover_machine() {
   return machine;
 }
 
-namespace {
-
-Topology topology_from_xml(const std::string& text) {
-  Topology topology = new_topology();
-  if (hwloc_topology_set_xmlbuffer(topology.get(), text.c_str(), static_cast<int>(text.size() + 1)) != 0 ||
-      hwloc_topology_load(topology.get()) != 0)
-    return nullptr;
-  return topology;
-}
-
-// hwloc believes what it reads: an object without a cpuset ends the process (2.9). So a child reads it first, and we
-// know the child's fate before we do the same.
-bool is_read_by_hwloc(const std::string& text) {
-  // A number of billions where a CPU's stands is sets of billions. The numbers of real machines take a tenth of a
-  // second.
-  constexpr unsigned kSeconds = 30, kCpuSeconds = 2;
-  const pid_t child = ::fork();
-  if (child < 0) throw UserError(fmt::format("no process can be started to read XML ({})", std::strerror(errno)));
-  if (child == 0) {
-    constexpr rlimit kNone{0, 0}, kLittle{kCpuSeconds, kCpuSeconds};
-    ::setrlimit(RLIMIT_CORE, &kNone);
-    ::setrlimit(RLIMIT_CPU, &kLittle);
-    if (const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nothing >= 0) ::dup2(nothing, STDERR_FILENO);
-    ::signal(SIGALRM, SIG_DFL);
-    ::alarm(kSeconds);
-    bool good = false;
-    try {
-      const Topology topology = topology_from_xml(text);
-      if (topology) machine_from(topology.get());
-      good = topology != nullptr;
-    } catch (const UserError&) {
-      good = true;  // hwloc has read it; the parent says what we have against it
-    }
-    ::_exit(good ? 0 : 1);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-// The version that hwloc's XML says to be of, "2.0"; hwloc 1 says none. Empty: none, or what it says is no number.
-std::string xml_version(const std::string& text) {
-  constexpr std::string_view kBegin = "<topology version=\"";
-  const size_t at = text.find(kBegin);
-  if (at == text.npos) return "";
-  const size_t begin = at + kBegin.size(), end = text.find_first_not_of("0123456789.", begin);
-  return end != text.npos && text[end] == '"' && end - begin < 12 ? text.substr(begin, end - begin) : "";
-}
-
-}  // namespace
-
-Machine machine_from_xml(const std::string& path) {
-  const std::string text = read_text_file(path, "");
-  size_t pus = 0;  // hwloc connects all objects before it can be asked how many there are
-  for (size_t at = 0; (at = text.find("type=\"PU\"", at)) != text.npos; ++at) ++pus;
-  if (pus > kMaxProfileCpus) refuse_size(path + ": ", pus);
-  const Topology topology = is_read_by_hwloc(text) ? topology_from_xml(text) : nullptr;
-  if (topology) return machine_from(topology.get());
-  const std::string version = xml_version(text);
-  if (const int major = std::atoi(version.c_str()); major > HWLOC_API_VERSION >> 16)
-    throw UserError(
-        fmt::format("{}: XML of hwloc {}, and this Smelt's hwloc {} reads none that is newer than itself ('lstopo "
-                    "--export-xml-flags V2 file.xml' of hwloc 3 writes what hwloc 2 reads)",
-                    path, version, HWLOC_API_VERSION >> 16));
-  throw UserError(fmt::format("{}: not an hwloc XML file ('lstopo file.xml' writes one)", path));
-}
-
 Machine machine_from_synthetic(const std::string& description) {
   check_synthetic_size(description);
   const Topology topology = new_topology();
@@ -261,13 +181,6 @@ Machine machine_from_synthetic(const std::string& description) {
         "synthetic:{}: not a description that hwloc understands (for instance \"pack:2 numa:1 l3:2 core:4 pu:2\")",
         description));
   return machine_from(topology.get());
-}
-
-void export_machine_xml(const std::string& path) {
-  const Topology topology = new_topology();
-  if (hwloc_topology_load(topology.get()) != 0) throw UserError("hwloc cannot read this machine's topology");
-  if (hwloc_topology_export_xml(topology.get(), path.c_str(), 0) != 0)
-    throw UserError(fmt::format("{}: cannot be written", path));
 }
 
 ProfileImage guess_image(const Machine& machine) {

@@ -1,6 +1,6 @@
 // The machine: its processing units (PUs) and the levels that they share, as hwloc finds them.
 //
-// From the running machine, from an hwloc XML file of another one, or from hwloc's synthetic notation. No costs here:
+// From the running machine, or from hwloc's synthetic notation. No costs here:
 // those are measured (measure/calibrate.h) or guessed from the shape (guess_image below).
 #pragma once
 
@@ -45,11 +45,7 @@ struct Machine {
 
 // Each throws UserError. HWLOC_XMLFILE and HWLOC_SYNTHETIC are honoured by hwloc itself: then this_machine is false.
 Machine discover_machine();
-Machine machine_from_xml(const std::string& path);
 Machine machine_from_synthetic(const std::string& description);  // "pack:2 numa:1 l3:2 core:4 pu:2"
-
-// The topology that discover_machine sees, written as XML for machine_from_xml on another machine.
-void export_machine_xml(const std::string& path);
 
 // A profile of all PUs with the typical cost per class of distance (model/distance.h), marked as a guess.
 ProfileImage guess_image(const Machine& machine);

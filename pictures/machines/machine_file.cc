@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "discover/machine.h"
 #include "pictures/machines/class_file.h"
+#include "pictures/machines/xml.h"
 #include "pictures/machines/zoo.h"
 #include "profile/text/json_checks.h"
 #include "profile/text/read.h"

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "discover/machine.h"
+#include "discover/topology.h"
 #include "folder.h"
+#include "pictures/machines/xml.h"
 #include "profile/text/error.h"
 #include "sanitized.h"
 
@@ -18,6 +20,14 @@ using namespace smelt;
 using smelt::test::Folder;
 
 namespace {
+
+// The topology that discover_machine sees.
+void export_machine_xml(const std::string& path) {
+  const Topology topology = new_topology();
+  if (hwloc_topology_load(topology.get()) != 0) throw UserError("hwloc cannot read this machine's topology");
+  if (hwloc_topology_export_xml(topology.get(), path.c_str(), 0) != 0)
+    throw UserError(fmt::format("{}: cannot be written", path));
+}
 
 class MachineFileTest : public testing::Test {
  protected:
@@ -257,6 +267,28 @@ TEST_F(MachineFileTest, EveryDamagedByteOfAProfileIsRefusedOrHarmless) {
   EXPECT_GT(refused, good.size() / 3 / kStep);
   for (size_t length = 0; length < good.size() - 2; length += kStep)
     EXPECT_THROW(profile_from_json(good.substr(0, length), "x"), UserError) << length;
+}
+
+TEST(Xml, OfThisMachineIsThisMachine) {
+  const Folder folder;
+  export_machine_xml(folder.path("this.xml"));
+  const Machine here = discover_machine(), there = machine_from_xml(folder.path("this.xml"));
+  EXPECT_FALSE(there.this_machine);
+  EXPECT_EQ(there.shape, here.shape);
+  ASSERT_EQ(there.pus.size(), here.pus.size());
+  for (size_t i = 0; i < here.pus.size(); ++i) {
+    EXPECT_EQ(there.pus[i].os_index, here.pus[i].os_index);
+    EXPECT_EQ(there.pus[i].core, here.pus[i].core);
+    EXPECT_EQ(there.pus[i].llc, here.pus[i].llc);
+    EXPECT_EQ(there.pus[i].node, here.pus[i].node);
+  }
+}
+
+TEST(Xml, BadFilesAreRefused) {
+  const Folder folder;
+  EXPECT_THROW(machine_from_xml(folder.path("none.xml")), UserError);
+  EXPECT_THROW(machine_from_xml(folder.write("empty.xml", "")), UserError);
+  EXPECT_THROW(machine_from_xml(folder.write("other.xml", "<html><body/></html>")), UserError);
 }
 
 TEST_F(MachineFileTest, XmlAndSyntheticAreGuessed) {

@@ -180,34 +180,12 @@ TEST(ThisMachine, MarksWhatTheAffinityForbids) {
   EXPECT_EQ(machine.pus.size(), static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-TEST(ThisMachine, SurvivesItsOwnXml) {
-  const Folder folder;
-  export_machine_xml(folder.path("this.xml"));
-  const Machine here = discover_machine(), there = machine_from_xml(folder.path("this.xml"));
-  EXPECT_FALSE(there.this_machine);
-  EXPECT_EQ(there.shape, here.shape);
-  ASSERT_EQ(there.pus.size(), here.pus.size());
-  for (size_t i = 0; i < here.pus.size(); ++i) {
-    EXPECT_EQ(there.pus[i].os_index, here.pus[i].os_index);
-    EXPECT_EQ(there.pus[i].core, here.pus[i].core);
-    EXPECT_EQ(there.pus[i].llc, here.pus[i].llc);
-    EXPECT_EQ(there.pus[i].node, here.pus[i].node);
-  }
-}
-
 TEST(ThisMachine, GivesWayToHwlocsEnvironment) {
   ::setenv("HWLOC_SYNTHETIC", "pack:1 core:3 pu:1", 1);
   const Machine machine = discover_machine();
   ::unsetenv("HWLOC_SYNTHETIC");
   EXPECT_EQ(machine.pus.size(), 3u);
   EXPECT_FALSE(machine.this_machine);
-}
-
-TEST(Xml, BadFilesAreRefused) {
-  const Folder folder;
-  EXPECT_THROW(machine_from_xml(folder.path("none.xml")), UserError);
-  EXPECT_THROW(machine_from_xml(folder.write("empty.xml", "")), UserError);
-  EXPECT_THROW(machine_from_xml(folder.write("other.xml", "<html><body/></html>")), UserError);
 }
 
 }  // namespace
