@@ -39,6 +39,7 @@ constexpr uint32_t kRoots = 6;            // that greedy construction tries when
 constexpr uint32_t kRootsPerCluster = 2;  // first, so that not all are of one cluster
 constexpr GreedyWeights kWeights[] = {{1, 1}, {0, 0}, {1, 0.5f}, {1, 0}};
 constexpr uint32_t kKept = 4;     // candidates that annealing may start from
+constexpr uint32_t kRuns = 8;     // of annealing; they share the moves and the time
 constexpr uint32_t kStages = 60;  // of falling temperature in a run
 // Temperature of the first stage as a share of the start's value, run by run. In a small tree one edge is a large part
 // of the value.
@@ -241,7 +242,6 @@ struct Annealing {
         if (now >= best_value) continue;
         best_value = now;
         editor.store(best);
-        if (now <= settings.enough) return;
       }
     }
   }
@@ -290,22 +290,21 @@ int optimise_tree(const TreeProblem& problem, int root, const OptimiseSettings& 
   copy_tree(candidates.tree[0], best);
   annealing.best_value = candidates.value[0];
 
-  const uint32_t seeds = std::max(settings.seeds, 1u);
   const uint32_t moves = settings.moves == kDefaultMoves ? default_moves(n) : settings.moves;
   // Two participants have one tree for each root, and greedy construction has tried both.
-  for (uint32_t k = 0; k < seeds && n > 2; ++k) {
-    if (annealing.best_value <= settings.enough || settings.limits.exceeded()) break;
+  for (uint32_t k = 0; k < kRuns && n > 2; ++k) {
+    if (settings.limits.exceeded()) break;
     const int64_t now = settings.limits.deadline_ns ? os::now_ns() : 0;
-    const int64_t end = now ? now + (settings.limits.deadline_ns - now) / (seeds - k) : 0;
+    const int64_t end = now ? now + (settings.limits.deadline_ns - now) / (kRuns - k) : 0;
     annealing.random = SplitMix64(settings.seed + k * 0x632be59bd9b4e019u);
     // The last run goes on from the best of all.
-    const bool last = k + 1 == seeds && k > 0;
+    const bool last = k + 1 == kRuns;
     copy_tree(last ? best : candidates.tree[k % candidates.count], candidates.tree[kKept]);
     // A run that is short for its tree has no time to repair what great heat breaks.
     const double* const heats = n <= kSmall ? kHottestSmall : kHottestLarge;
     const double hottest = heats[k % 4];
-    const double length = static_cast<double>(moves / seeds) / (kLongRun * n);
-    annealing.run(candidates.tree[kKept], hottest * std::min(1.0, length), moves / seeds, now, end);
+    const double length = static_cast<double>(moves / kRuns) / (kLongRun * n);
+    annealing.run(candidates.tree[kKept], hottest * std::min(1.0, length), moves / kRuns, now, end);
   }
   *value = sort_and_value(problem, best, candidates.scratch, candidates.order);
   *out = best;

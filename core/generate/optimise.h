@@ -13,12 +13,9 @@ inline constexpr uint32_t kDefaultMoves = ~0u;  // default_moves(n)
 uint32_t default_moves(uint32_t n);             // the number that 0 stands for: a tenth of a second or less
 
 struct OptimiseSettings {
-  uint32_t moves =
-      kDefaultMoves;   // that annealing may try, all seeds together; 0: greedy only; default: by n, see optimise.cc
-  uint32_t seeds = 8;  // annealing runs, >= 1; they share the moves and the time
-  uint64_t seed = 1;   // same problem, settings and seed: same tree, unless the limits below cut in
+  uint32_t moves = kDefaultMoves;  // that annealing may try, all runs together; 0: greedy only; default: by n
+  uint64_t seed = 1;               // same problem, settings and seed: same tree, unless the limits below cut in
   SearchLimits limits;
-  double enough = 0;  // no search below this value: a lower bound, which cannot be beaten, or 0
   std::span<const Tree* const>
       starts;  // known trees; the result is above none of them. Those with another root do not count.
 };

@@ -315,16 +315,4 @@ TEST(Optimise, LimitsEndTheSearchButNotTheResult) {
   EXPECT_EQ(tree.root, 6);
 }
 
-TEST(Optimise, StopsWhenItIsGoodEnough) {
-  Random made(30, 0, 1);
-  MappedArena arena(1 << 20);
-  Tree tree;
-  OptimiseSettings settings;
-  settings.enough = 1e9;
-  settings.moves = 2'000'000'000;
-  double value = -1;
-  ASSERT_EQ(optimise_tree(made.problem, -1, settings, arena, &tree, &value), 0);
-  EXPECT_LT(value, 1e9);
-}
-
 }  // namespace
