@@ -109,7 +109,7 @@ struct BeginLong : Resumable {
     switch (resume_at(how)) {
       case 0:
         SMELT_AWAIT(group.shelves_agreed(how));
-        if ((done = is_refused(group))) return true;
+        if (is_refused(group)) return done = true;
         if (may_copy_once(group, which, bytes)) {
           SMELT_AWAIT(group.single_copy_agreed(how));
         }
