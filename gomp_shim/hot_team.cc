@@ -1,9 +1,7 @@
 #include "hot_team.h"
 
-#include <algorithm>
 #include <climits>
 #include <new>
-#include <utility>
 
 #include "base/log.h"
 #include "base/options.h"

@@ -5,7 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/command.h"
 #include "cli/launch_plan.h"

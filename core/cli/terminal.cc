@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <clocale>
 #include <cstring>
-#include <vector>
 
 #include "base/options.h"
 

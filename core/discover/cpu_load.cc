@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <sstream>

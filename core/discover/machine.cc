@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <utility>
 
 #include <fmt/format.h>
 #include <hwloc.h>

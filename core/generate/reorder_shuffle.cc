@@ -11,7 +11,6 @@
 //   4. reorder the two parents and all above them.
 // A move delays nobody and a reordering is optimal, so the time never grows. It may stay the same when several
 // cores are last, so the moves are bounded: kMovesPerCore for each core, O(n) each but for the sorting.
-#include <algorithm>
 
 #include "generate/patterns.h"
 #include "generate/problem.h"

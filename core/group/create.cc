@@ -11,7 +11,6 @@
 // So a group costs two collectives of the host, the first one three, whatever its size, and nobody is a member of half
 // a group.
 #include <pthread.h>
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 

@@ -1,7 +1,6 @@
 #include "group/machine.h"
 
 #include <pthread.h>
-#include <cerrno>
 #include <new>
 
 #include "base/fingerprint.h"

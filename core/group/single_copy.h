@@ -25,7 +25,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 
 #include "group/fold.h"
 #include "transport/direct_copy.h"

@@ -2,7 +2,6 @@
 #include "measure/calibrate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 
 #include <fmt/format.h>

@@ -9,9 +9,6 @@
 // caches.
 #include "measure/fans.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "measure/bench_lines.h"
 #include "measure/cores.h"
 #include "measure/pinned.h"

@@ -1,7 +1,6 @@
 #include "measure/finalists.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <functional>
 #include <new>

@@ -1,7 +1,5 @@
 #include "measure/other_figures.h"
 
-#include <utility>
-
 #include <fmt/format.h>
 
 #include "base/os/os.h"

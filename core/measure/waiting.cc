@@ -9,7 +9,6 @@
 #include "measure/waiting.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "measure/bench_lines.h"

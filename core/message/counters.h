@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
 namespace smelt::message {
 

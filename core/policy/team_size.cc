@@ -3,7 +3,6 @@
 #include <sys/auxv.h>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
