@@ -87,11 +87,7 @@ static size_t room(coll_smelt_crossing *c, char *memory) {
 }
 
 static int open_call(coll_smelt_crossing *c) { return coll_smelt_open_reduction(c->terms, c->call, receives(c)); }
-static void close_call(coll_smelt_crossing *c) {
-  if (receives(c)) coll_smelt_data_close(&c->terms->out);
-  coll_smelt_data_close(&c->terms->in);
-  coll_smelt_fold_close(&c->terms->fold);
-}
+static void close_call(coll_smelt_crossing *c) { coll_smelt_close_reduction(c->terms); }
 
 /* --- 1 */
 
