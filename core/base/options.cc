@@ -234,6 +234,9 @@ const char* old_name(const OptionEntry& row, char (&room)[64]) {
 
 // If no name is `name`, tells it, and the nearest setting if the words behind `prefix` look like a typing error.
 void check_name(const char* name, size_t prefix) {
+  if (std::strcmp(name, kTune) == 0 || std::strcmp(name, kLibdir) == 0) return;
+  for (const OptionEntry& row : rows)  // that takes less time than distances, and mostly a name is right
+    if (std::strcmp(name, row.name) == 0) return;
   const char* nearest = nullptr;
   uint32_t best = most_typing_errors(name + prefix) + 1;
   const auto compare = [&](const char* known, const char* now) {
