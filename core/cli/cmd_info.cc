@@ -200,16 +200,17 @@ int info_of_this_machine(const InfoArguments& arguments) {
   if (load_profile(&r.profile, &why) != 0)
     throw UserError("the kernel does not tell this machine's CPUs (/sys/devices/system/cpu)");
   r.figures = r.profile.source == ProfileSource::kGuess ? guess_image(r.machine) : image_from_profile(r.profile);
-  r.shim = find_shim();
   r.cpus = allowed_cpus_of(r.figures.os_cpu);
-  r.advice = advice_of(r);
-  r.barrier = plan_barrier(r);
   if (why.text[0]) warn(why.text);
-  if (arguments.thresholds)
+  if (arguments.thresholds) {
     show(thresholds_document(name_of(r.figures), r.profile, situation_of(r.cpus.size(), arguments.participants, true)),
          arguments.json, thresholds_text);
-  else
+  } else {
+    r.shim = find_shim();
+    r.advice = advice_of(r);
+    r.barrier = plan_barrier(r);
     show(info_document(r), arguments.json, info_text);
+  }
   unload_profile(&r.profile);
   return 0;
 }
