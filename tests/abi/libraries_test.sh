@@ -1,6 +1,6 @@
 #!/bin/sh
-# -Dcli=disabled, for people who cannot install anything: the libraries are built where hwloc, fmt, JSON and CLI11 are not to be
-# found, read no header of theirs, need libc alone, and work.
+# -Dcli=disabled -Drails=disabled, for people who cannot install anything: the libraries are built where hwloc, fmt, JSON and CLI11 are not
+# to be found, read no header of theirs, need libc alone, and work.
 #   libraries_test.sh SOURCE_ROOT DIRECTORY
 # DIRECTORY is kept from run to run: a minute of one CPU when everything is to be compiled, seconds afterwards or with ccache.
 set -u
@@ -28,7 +28,7 @@ grep -q 'ERROR: Dependency.*hwloc.*not found' "$directory/whole.log" || fail "no
 
 build=$directory/build
 [ ! -f "$build/build.ninja" ] || again=--reconfigure
-meson setup ${again-} "$build" "$source" -Dcli=disabled -Doptimization=1 --native-file "$directory/native.ini" >"$directory/build.log" 2>&1 ||
+meson setup ${again-} "$build" "$source" -Dcli=disabled -Drails=disabled -Doptimization=1 --native-file "$directory/native.ini" >"$directory/build.log" 2>&1 ||
   { cat "$directory/build.log"; echo "FAIL: configuring with -Dcli=disabled"; exit 1; }
 ninja -C "$build" >"$directory/ninja.log" 2>&1 || { cat "$directory/ninja.log"; echo "FAIL: building with -Dcli=disabled"; exit 1; }
 
