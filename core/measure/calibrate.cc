@@ -157,10 +157,11 @@ void set_crossings(ProfileImage& image, Meter& meter) {
 
 // Measures where messages queue. A quota of CPU time would stop threads that are many, and look like a queue.
 void set_queues(ProfileImage& image, Meter& meter, uint32_t cpu_quota) {
-  const uint32_t most = cpu_quota > 0 ? cpu_quota / 2 : kQueuePairs[kQueueSizes - 1];
-  for (const QueuePairs& pairs : queue_pairs(image, most)) {
-    image.queues.push_back(measure_queue(pairs, meter));
-    image.header.service[image.queues.back().distance] = image.queues.back().service;
+  for (const QueuePairs& pairs : queue_pairs(image, cpu_quota > 0 ? cpu_quota / 2 : kQueuePairs[kQueueSizes - 1])) {
+    const QueueCurves& queue = image.queues.emplace_back(measure_queue(pairs, meter));
+    float& service = image.header.service[queue.distance];
+    // What nothing stops has a bound, which few pairs leave far above the typical figure, if there is one.
+    service = queue.reached || service == 0 ? queue.service : std::min(service, queue.service);
   }
 }
 

@@ -13,7 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, LAB)
 import lab
 
-# Every second pair: a near one's hop takes 80 cycles, a far one's 400, that of opposite nodes of a ring 700; the k-th schedule takes 100 k in a loop, and one cycle more alone. A further child takes 20 cycles near and 60 far; a line of a burst 40 of one pair, 80 of many.
+# Every second pair: a near one's hop takes 80 cycles, a far one's 400, that of opposite nodes of a ring 700; the k-th schedule takes 100 k in a loop, and one cycle more alone. A further child takes 20 cycles near and 60 far; a line of a burst 40 of one pair, 80 of many (40 on a ring).
 STAND_IN = """#!/usr/bin/env python3
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))
@@ -29,7 +29,7 @@ for word, *rest in filter(None, map(str.split, open(options.get("--input", "/dev
         print("FAN near 1 80\\nFAN near 4 110\\nFAN far 1 400\\nFAN both 2 420")
     elif word == "loop":
         what, away, k = rest[0].split("-")
-        burst = int(what[5:]) * (40 if k == "1" else 80) if what.startswith("burst") else 0
+        burst = int(what[5:]) * (40 if k == "1" or options["--links"] == "ring" else 80) if what.startswith("burst") else 0
         print("LOOP", rest[0], burst or 300 + (20 if away == "near" else 60) * (int(k) - 1))
     elif word in ("schedule", "counter"):
         times += 100
@@ -92,8 +92,8 @@ def without_a_simulator():
             near = 10 if topology == "two-sockets" else 5
             assert (made["recv_busy"][0][3], made["recv_busy"][0][15]) == (near, 50), made["recv_busy"][0]
             assert made["send_busy"][0][15] == 240, made["send_busy"][0]  # more than 60 already
-            kept = {far: 80 / 8, "same last-level cache": 80 / 4 / 2} if topology == "two-sockets" else \
-                {far: 80 / 4, "same last-level cache": 80 / 2 / 2}
+            kept = {"two-sockets": (80 / 8, 80 / 4 / 2), "clusters": (80 / 4, 80 / 2 / 2), "ring": (0.01 * 400, 40 / 2 / 2)}[topology]
+            kept = dict(zip((far, "same last-level cache"), kept))
             assert made["service"] == [kept.get(name, 0) for name in lab.DISTANCES], made["service"]
         text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
         for line in ("broadcast 8 200 400 400 400 - 2.00", "reduce 8 300 150 150 150 - 0.50"):  # in a loop, alone

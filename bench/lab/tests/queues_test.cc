@@ -125,7 +125,17 @@ TEST(Calibration, SaysAtMostWhereNothingQueues) {
   for (const QueueCurves& queue : found.image.queues) {
     EXPECT_EQ(queue.reached, 0u) << kDistanceNames[queue.distance];
     EXPECT_GT(queue.service, 0) << "what got through is all that is known";
+    const float typical = typical_cost(static_cast<Distance>(queue.distance)).service;
+    EXPECT_EQ(found.image.header.service[queue.distance],
+              typical > 0 ? std::min(typical, queue.service) : queue.service);
   }
+  // Two pairs alone bound it far above what is typical.
+  const Calibration few = run(*simulate(read_machine_file("synthetic:pack:2 numa:1 core:2 pu:1"), settings));
+  const uint32_t other = index_of(Distance::kOther);
+  const QueueCurves* queue = find(few, Distance::kOther);
+  ASSERT_TRUE(queue);
+  EXPECT_GT(queue->service, 2 * typical_cost(Distance::kOther).service);
+  EXPECT_EQ(few.image.header.service[other], typical_cost(Distance::kOther).service);
 }
 
 TEST(Calibration, TakesTypicalFiguresWhereThereIsNoPlaceForTwoPairs) {
