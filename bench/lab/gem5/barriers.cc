@@ -9,13 +9,12 @@
 //                  they poll, W k p1..pk waits. It answers BARRIER NAME in-a-loop alone, as counter does.
 //   loop NAME REPS   the same, but in a loop only: LOOP NAME in-a-loop
 //
-// All times are cycles of rdtsc, which the simulator's cores share, so those of two cores may be compared. On a real
+// All times are cycles of clock.h, which the simulator's cores share, so those of two cores may be compared. On a real
 // machine only hops and barriers in a loop hold. A thread without work sleeps, which costs the simulator nothing.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -28,6 +27,8 @@
 #include <thread>
 #include <vector>
 
+#include "clock.h"
+
 namespace {
 
 using std::vector;
@@ -37,19 +38,19 @@ using Bell = std::atomic<int>;
 int cores, nodes;
 
 uint64_t now() {
-  _mm_lfence();
-  const uint64_t time = __rdtsc();
-  _mm_lfence();
+  finish_loads();
+  const uint64_t time = cycles();
+  finish_loads();
   return time;
 }
 
 void wait_until(uint64_t time) {
-  while (__rdtsc() < time) _mm_pause();
+  while (cycles() < time) relax();
 }
 
 // Acquire: what the sender wrote before its store is seen after this.
 void wait_for(const Word* word, uint64_t value) {
-  while (word->load(std::memory_order_acquire) < value) _mm_pause();
+  while (word->load(std::memory_order_acquire) < value) relax();
 }
 
 // Release: pairs with the acquire of wait_for.
@@ -173,13 +174,13 @@ double send(Turns& turns, bool sends, const vector<Word*>& lines, int count, uin
   if (!sends) polled();
   turns.next(!sends);
   if (sends) {
-    wait_until(__rdtsc() + kSettled);
+    wait_until(cycles() + kSettled);
     const uint64_t start = now();
     for (int i = 0; i < count; i++) tell(lines[i], value);
-    _mm_mfence();
+    finish_stores();
     time = static_cast<double>(now() - start);
   } else {
-    while (polled() < count) _mm_pause();
+    while (polled() < count) relax();
   }
   turns.next(!sends);
   return time;
@@ -190,11 +191,11 @@ double receive(Turns& turns, bool sends, const vector<Word*>& lines, int count, 
   double time = 0;
   if (sends) {
     for (int i = 0; i < count; i++) tell(lines[i], value);
-    _mm_mfence();
+    finish_stores();
   }
   turns.next(sends);
   if (!sends) {
-    wait_until(__rdtsc() + kSettled);
+    wait_until(cycles() + kSettled);
     const uint64_t start = now();
     uint64_t sum = 0;
     for (int i = 0; i < count; i++) sum += lines[i]->load(std::memory_order_relaxed);  // Independent of each other.
@@ -260,7 +261,7 @@ void time_fan(Crew& crew, const char* kind, const vector<int>& readers) {
     for (int k = 0; k < kStores; k++) {
       if (me == 0) {
         for (const int t : readers) wait_for(ready[t], k + 1);
-        wait_until(__rdtsc() + kSettled);
+        wait_until(cycles() + kSettled);
         tell(flag, now());
       } else {
         tell(ready[me], k + 1);
@@ -390,7 +391,7 @@ void time_barrier(Crew& crew, const std::string& name, int repetitions, Barrier&
       for (int k = 0; k < times; k++) {
         if (gap > 0) wait_until(time += gap);
         barrier.meet(me, ++mine);
-        mine_left[k] = __rdtsc() - (gap > 0 ? time : 0);
+        mine_left[k] = cycles() - (gap > 0 ? time : 0);
       }
       for (int k = 0; k < times; k++) left[k][me] = mine_left[k];
       epoch[me] = mine;

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <x86intrin.h>
+
+#include "clock.h"
 
 static int repetitions = 20, warm = 4;
 static unsigned long long start;
@@ -18,12 +19,12 @@ static int is_wanted(const char* name) {
 }
 
 static void begin(int k) {
-  if (k == warm && omp_get_thread_num() == 0) start = __rdtsc();
+  if (k == warm && omp_get_thread_num() == 0) start = cycles();
 }
 
 static void end(const char* name) {
   if (omp_get_thread_num() != 0) return;
-  printf("CONSTRUCT %s %.0f\n", name, (double)(__rdtsc() - start) / repetitions);
+  printf("CONSTRUCT %s %.0f\n", name, (double)(cycles() - start) / repetitions);
 }
 
 #define IN_A_REGION(name, construct)                 \

@@ -174,7 +174,7 @@ class Runner {
     const uint64_t turn = add(arrived_, 1);
     const uint64_t round = (turn + cores - 1) / cores;
     if (turn % cores == 0) {
-      start_time_.store(__rdtsc() + 1500, std::memory_order_relaxed);  // Published by the next store.
+      start_time_.store(cycles() + 1500, std::memory_order_relaxed);  // Published by the next store.
       tell(started_, round);
     }
     wait_for(started_, round);
@@ -219,14 +219,14 @@ class Runner {
   double time(int me, const Command& command, bool strict) {
     const int times = command.repetitions, warm = times / 4;
     uint64_t start = meet();
-    while (__rdtsc() < start) _mm_pause();
+    while (cycles() < start) relax();
     for (int k = 0; k < times; k++) {
       if (strict) {
         start = meet();
-        while (__rdtsc() < start) _mm_pause();
+        while (cycles() < start) relax();
       }
       call(me, command, k);
-      buffers_[me].left[k] = __rdtsc() - (strict ? start : 0);
+      buffers_[me].left[k] = cycles() - (strict ? start : 0);
     }
     meet();
     if (me != 0) return 0;

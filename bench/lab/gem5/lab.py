@@ -38,6 +38,10 @@ OPS = {**dict.fromkeys(("barrier", "broadcast", "reduce", "allreduce"), WAYS[:4]
 CONSTRUCTS = ("parallel", "barrier", "for", "for-reduction", "single", "for-dynamic", "task")
 
 
+def built(program, args):
+    return f"{args.build}/bench/lab/gem5/{program}" + ("" if args.arch == "x86-64" else f"-{args.arch}")
+
+
 class Machine:
     def __init__(self, args):
         nodes, self.links, self.cross, self.far = TOPOLOGIES[args.topology]
@@ -45,7 +49,7 @@ class Machine:
 
     def __str__(self):
         meshes = f"{self.nodes} meshes in a {self.links}, {self.cross} cycles apart" if self.nodes > 1 else "one mesh"
-        return f"{self.cores} cores, {self.args.cpu}; {self.args.topology}: {meshes}; 3 GHz"
+        return f"{self.cores} {self.args.arch} cores, {self.args.cpu}; {self.args.topology}: {meshes}; 3 GHz"
 
     def place(self, core):
         node = core * self.nodes // self.cores
@@ -80,7 +84,7 @@ class Machine:
         with tempfile.NamedTemporaryFile("w", suffix=".plan") as file:
             file.write(plan)
             file.flush()
-            command = [f"{self.args.build}/bench/lab/gem5/barriers", str(self.cores), str(self.nodes), "pool"]
+            command = [built("barriers", self.args), str(self.cores), str(self.nodes), "pool"]
             return self.simulate(["--pool", "--input", file.name], command)
 
 
@@ -349,12 +353,12 @@ def sys_folder(machine, folder):
 
 
 def openmp(machine, args):
-    program = args.program or [f"{args.build}/bench/lab/gem5/constructs", str(args.repetitions), *args.constructs]
+    program = args.program or [built("constructs", args), str(args.repetitions), *args.constructs]
     columns = {}
     with tempfile.TemporaryDirectory() as folder:
         sys_folder(machine, folder)
         words = ["--sys", folder, "--env", f"OMP_NUM_THREADS={machine.cores}", "--env", f"HOME={folder}"]
-        under = ["--env", f"LD_PRELOAD={args.build}/gomp_shim/libsmelt_gomp.so",
+        under = ["--env", f"LD_PRELOAD={args.shim or f'{args.build}/gomp_shim/libsmelt_gomp.so'}",
                  *(word for given in args.env for word in ("--env", given))]
         if args.calibrated:
             calibrate(machine, args, folder)
@@ -377,6 +381,7 @@ def main():
     parser.add_argument("--topology", choices=TOPOLOGIES, default="two-sockets")
     parser.add_argument("--cpu", choices=("in-order", "out-of-order", "mixed"), default="out-of-order",
                         help="mixed: half of each")
+    parser.add_argument("--arch", choices=("x86-64", "aarch64"), default="x86-64", help="barriers, openmp: of the cores")
     parser.add_argument("--build", default=f"{HERE}/../../../build", help="Smelt's build folder")
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--stride", type=int, help="barriers: of so many pairs measure one (default: 130 in all)")
@@ -386,6 +391,7 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=[8, 256, 4096, 65536], help="group: bytes")
     parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for Smelt, but in barriers")
     parser.add_argument("--constructs", nargs="+", choices=CONSTRUCTS, default=[], help="openmp: these alone")
+    parser.add_argument("--shim", help="openmp: libsmelt_gomp.so of a cross-compiled build, for AArch64")
     parser.add_argument("--calibrated", action="store_true", help="openmp: Smelt knows the costs, and need not guess")
     parser.add_argument("--program", nargs="+", help="openmp: another program that prints CONSTRUCT NAME CYCLES")
     args = parser.parse_args()

@@ -42,11 +42,20 @@ system = System(cache_line_size=1 << LINE_BITS, mem_mode="timing", mem_ranges=[A
 system.clk_domain = SrcClockDomain(clock="3GHz", voltage_domain=VoltageDomain())
 
 
+with open(args.command[0], "rb") as program:
+    ARM = program.read(20)[18] == 183  # ELF's e_machine: EM_AARCH64
+ARM_ROOT = "/usr/aarch64-linux-gnu"  # what a cross compiler comes with
+if ARM:
+    m5.core.setInterpDir(ARM_ROOT)
+IN_ORDER = ArmTimingSimpleCPU if ARM else X86TimingSimpleCPU
+OUT_OF_ORDER = ArmO3CPU if ARM else X86O3CPU
+
+
 def core(i):
     if args.cpu == "in-order" or args.cpu == "mixed" and i >= N // 2:
-        return X86TimingSimpleCPU(cpu_id=i)
+        return IN_ORDER(cpu_id=i)
     stages = ("fetch", "decode", "rename", "dispatch", "issue", "wb", "commit", "squash")
-    return X86O3CPU(cpu_id=i, numROBEntries=64, LQEntries=24, SQEntries=24, numIQEntries=32, numPhysIntRegs=128,
+    return OUT_OF_ORDER(cpu_id=i, numROBEntries=64, LQEntries=24, SQEntries=24, numIQEntries=32, numPhysIntRegs=128,
                     **{f"{stage}Width": 4 for stage in stages})
 
 
@@ -153,8 +162,10 @@ for found, cpu in zip(ruby.l1s, cpus):
     found.sequencer.connectCpuPorts(cpu)
     cpu.workload = process
     cpu.createThreads()
-if args.sys:
-    system.redirect_paths = [RedirectPath(app_path="/sys", host_paths=[args.sys])]
+paths = {"/sys": args.sys} if args.sys else {}
+if ARM:
+    paths["/lib"] = f"{ARM_ROOT}/lib"
+system.redirect_paths = [RedirectPath(app_path=path, host_paths=[folder]) for path, folder in paths.items()]
 root = Root(full_system=False, system=system)
 m5.instantiate()
 if args.pool:

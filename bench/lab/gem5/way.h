@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+
+#include "clock.h"
 
 namespace simulated {
 
@@ -27,7 +28,7 @@ struct alignas(64) SharedLine {
 template <class Holds>
 void wait_until(const Word& word, Holds holds) {
   for (int polls = 0; !holds(word.load(std::memory_order_acquire)); polls++) {
-    _mm_pause();
+    relax();
     if (polls > 1000) std::this_thread::yield();  // No simulated core is shared.
   }
 }

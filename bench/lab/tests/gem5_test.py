@@ -17,7 +17,7 @@ import lab
 STAND_IN = """#!/usr/bin/env python3
 import sys
 options = dict(zip(sys.argv, sys.argv[1:]))
-cores, nodes, times = int(options["--cores"]), int(options["--nodes"]), 0
+cores, nodes, times = int(options["--cores"]), int(options["--nodes"]), 1000 * any("barriers-aarch64" in word for word in sys.argv)
 for word, *rest in filter(None, map(str.split, open(options.get("--input", "/dev/null")))):
     if word == "pairs":
         for a in range(0, cores):
@@ -95,6 +95,8 @@ def without_a_simulator():
             kept = {"two-sockets": (80 / 8, 80 / 4 / 2), "clusters": (80 / 4, 80 / 2 / 2), "ring": (0.01 * 400, 40 / 2 / 2)}[topology]
             kept = dict(zip((far, "same last-level cache"), kept))
             assert made["service"] == [kept.get(name, 0) for name in lab.DISTANCES], made["service"]
+        text = table(["barriers", "--cores", "4", "--arch", "aarch64"], GEM5=stand_in)
+        assert "4 aarch64 cores" in text and rows_of(text, 3)["counter"] == [1100, 1101], text
         text = table(["group", "--cores", "4", "--ops", "broadcast", "reduce", "--sizes", "8"], GEM5=stand_in)
         for line in ("broadcast 8 200 400 400 400 - 2.00", "reduce 8 300 150 150 150 - 0.50"):  # in a loop, alone
             assert line in [" ".join(row.split()) for row in text.splitlines()], text
