@@ -8,15 +8,11 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
+
 root = pathlib.Path(sys.argv[1])
-failed = 0
-
-
-def expect(holds, text):
-    global failed
-    if not holds:
-        print(f'FAIL: {text}')
-        failed += 1
 
 
 def links(top):
@@ -54,5 +50,5 @@ with tempfile.TemporaryDirectory() as folder:  # The test must be able to fail.
     expect([link for _, link, leads in links(scratch) if not leads] == ['none.svg'], 'control: one link of four leads nowhere')
     (scratch / 'three.md').write_text('| a | `core/base/log.h`, `arena.h`, `nothing.h` | b |')
     expect(list(missing(scratch / 'three.md')) == ['core/base/nothing.h'], 'control: one file of three is not there')
-print(f'{len(found)} links, {failed} failed')
-sys.exit(failed != 0)
+print(f'{len(found)} links, {expectations.failed} failed')
+sys.exit(expectations.failed != 0)

@@ -10,16 +10,8 @@ root = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(root / 'tests'))
 sys.dont_write_bytecode = True
 import check  # noqa: E402
-
-failed = 0
-
-
-def expect(holds, text):
-    global failed
-    if not holds:
-        print(f'FAIL: {text}')
-        failed += 1
-
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
 
 rooms, breaks, parts = (check.table_of(name) for name in ('layering', 'breaks', 'parts'))
 told = {path.parent: path.read_text() for path in (root / 'tests').rglob('meson.build')}
@@ -54,5 +46,5 @@ for file, broken, whole in [
         expect(not check.why(tests[whole], [file], rooms, breaks), f'{file} reaches {whole}')
 listed, flagged = [check.without_sources((root / 'core/meson.build').read_text().replace("'log.cc'", word)) for word in ("'log.cc', 'more.cc'", "'-O1'")]
 expect(listed == check.without_sources((root / 'core/meson.build').read_text()) != flagged, 'a file more in a list is not told from another option')
-print(f'{len(suites)} folders, {len(parts)} parts, {failed} failed')
-sys.exit(failed != 0)
+print(f'{len(suites)} folders, {len(parts)} parts, {expectations.failed} failed')
+sys.exit(expectations.failed != 0)

@@ -6,18 +6,15 @@ picture in it leads to something that is in the site, its place in the page incl
 """
 import html.parser, os, pathlib, re, shutil, subprocess, sys, tempfile, urllib.parse
 
+sys.dont_write_bytecode = True
+import expectations  # noqa: E402
+from expectations import expect  # noqa: E402
+
 root = pathlib.Path(sys.argv[1])
 mkdocs = shutil.which("mkdocs")
 if not mkdocs:
     print("skipped: no mkdocs here (Debian: mkdocs)")
     sys.exit(77)
-failures = []
-
-
-def check(ok, words):
-    if not ok:
-        failures.append(words)
-        print("FAIL:", words)
 
 
 class Links(html.parser.HTMLParser):
@@ -74,15 +71,15 @@ with tempfile.TemporaryDirectory() as scratch:
     done = subprocess.run([mkdocs, "build", "--strict", "--config-file", str(root / "mkdocs.yml"),
                            "--site-dir", str(site)], capture_output=True, text=True,
                           env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
-    check(done.returncode == 0 and "WARNING" not in done.stderr, f"mkdocs: {done.stdout}{done.stderr}")
+    expect(done.returncode == 0 and "WARNING" not in done.stderr, f"mkdocs: {done.stdout}{done.stderr}")
     if done.returncode == 0:
         wrong, followed, pages = wrong_links(site)
         for line in wrong:
-            check(False, line)
-        check(followed > 500 and pages > 14, f"only {followed} links in {pages} pages")
+            expect(False, line)
+        expect(followed > 500 and pages > 14, f"only {followed} links in {pages} pages")
         navigation = read(site / "index.html").links
         for page in sorted((root / "docs").glob("*.md")):
-            check(page.stem + ".html" in navigation, f"docs/{page.name} is not in the navigation of mkdocs.yml")
+            expect(page.stem + ".html" in navigation, f"docs/{page.name} is not in the navigation of mkdocs.yml")
         print(f"{followed} links in {pages} pages")
 
         # It must be able to fail.
@@ -91,7 +88,7 @@ with tempfile.TemporaryDirectory() as scratch:
                                        '<a href="https://example.org/">z</a>')
         (site / "bad.css").write_text('@import "//example.org/x.css"; b { background: url(https://example.org/y.png) }')
         found = [line for line in wrong_links(site)[0] if line.startswith("bad.")]
-        check(len(found) == 5, f"control: three of four links and two of a style sheet are wrong: {found}")
+        expect(len(found) == 5, f"control: three of four links and two of a style sheet are wrong: {found}")
 
-print(f"{len(failures)} failures")
-sys.exit(1 if failures else 0)
+print(f"{expectations.failed} failures")
+sys.exit(expectations.failed != 0)
