@@ -7,6 +7,7 @@ run by system-call emulation, thread i on core i.
 """
 import argparse
 import math
+import sys
 
 import m5
 from m5.defines import buildEnv
@@ -170,5 +171,6 @@ root = Root(full_system=False, system=system)
 m5.instantiate()
 if args.pool:
     process.map(0x7000000000, system.mem_ranges[0].size() // 2, 64 << 20, True)
-cause = m5.simulate().getCause()
-print(f"END {m5.curTick() / 333:.0f} cycles {PROTOCOL}: {cause}", flush=True)
+end = m5.simulate()
+print(f"END {m5.curTick() / 333:.0f} cycles {PROTOCOL}: {end.getCause()}", flush=True)
+sys.exit(end.getCode())  # the program's
