@@ -1,5 +1,5 @@
 /* Lines for people, on standard error, only when asked for (SMELT_VERBOSE or coll_smelt_verbose) or when something the
- * user asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
+ * user asked for cannot be had. */
 #include "say.h"
 
 #include "ompi/communicator/communicator.h"
@@ -7,26 +7,9 @@
 #include "parameters.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-void coll_smelt_say(const char *format, ...) {
-  char line[768] = "smelt: coll/smelt: ";
-  const size_t prefix = strlen(line);
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(line + prefix, sizeof line - prefix, format, arguments);
-  va_end(arguments);
-  if (length < 0) return;
-  size_t end = prefix + (size_t)length;
-  if (end > sizeof line - 1) end = sizeof line - 1;
-  line[end++] = '\n'; /* in the place of the terminating zero */
-  const ssize_t ignored = write(STDERR_FILENO, line, end);
-  (void)ignored;
-}
 
 const char *coll_smelt_name_of(const struct ompi_communicator_t *comm) {
   return comm->c_name[0] ? comm->c_name : "unnamed communicator";

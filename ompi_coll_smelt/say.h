@@ -5,9 +5,9 @@
 #include "compat.h"
 
 #include <smelt/group.h>
+#include <smelt/options.h>
 
-/* One line to standard error, "smelt: coll/smelt: ...", in one write. */
-__attribute__((format(printf, 1, 2))) void coll_smelt_say(const char *format, ...);
+#define coll_smelt_say(...) smelt_say("coll/smelt", __VA_ARGS__)
 const char *coll_smelt_name_of(const struct ompi_communicator_t *comm);
 /* The service of a new group for its communicator, or the reason why it is not served. */
 void coll_smelt_say_serving(const struct ompi_communicator_t *comm, const smelt_group *group);

@@ -1,31 +1,13 @@
 /* Lines for people, on standard error, only when asked for (SMELT_VERBOSE, pml_smelt_verbose) or when something that
- * was asked for cannot be had. Each line is one write, so that the lines of several ranks do not mix. */
+ * was asked for cannot be had. */
 #include "say.h"
 
 #include "lower.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 int pml_smelt_verbose;
-
-void pml_smelt_say(const char *format, ...) {
-  char line[768] = "smelt: pml/smelt: ";
-  const size_t prefix = strlen(line);
-  va_list arguments;
-  va_start(arguments, format);
-  const int length = vsnprintf(line + prefix, sizeof line - prefix, format, arguments);
-  va_end(arguments);
-  if (length < 0) return;
-  size_t end = prefix + (size_t)length;
-  if (end > sizeof line - 1) end = sizeof line - 1;
-  line[end++] = '\n'; /* in the place of the terminating zero */
-  const ssize_t ignored = write(STDERR_FILENO, line, end);
-  (void)ignored;
-}
 
 /* Programs that make communicators by the thousand would drown in lines. */
 enum { kToldOfAtMost = 16 };

@@ -4,8 +4,10 @@
 
 #include "compat.h"
 
+#include <smelt/options.h>
+
+#define pml_smelt_say(...) smelt_say("pml/smelt", __VA_ARGS__)
 extern int pml_smelt_verbose;
-void pml_smelt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void pml_smelt_say_communicator(const struct ompi_communicator_t *comm, const char *left_because);
 
 #endif

@@ -1,6 +1,8 @@
 #include "base/log.h"
 
+#include <smelt/options.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -8,21 +10,34 @@
 #include "base/os/no_cancellation.h"
 
 namespace smelt {
+namespace {
 
-void log_line(const char* format, ...) {
+void say(const char* who, const char* colon, const char* format, va_list arguments) {
   const int saved_errno = errno;  // the host program's, not ours to change
   const os::NoCancellation no_cancellation;
-  char line[1024] = "smelt: ";
-  constexpr int kPrefix = 7;  // "smelt: "
-  va_list arguments;
-  va_start(arguments, format);
-  int length = std::vsnprintf(line + kPrefix, sizeof line - kPrefix - 1, format, arguments);
-  va_end(arguments);
-  if (length < 0) length = 0;
-  if (length > static_cast<int>(sizeof line) - kPrefix - 2) length = static_cast<int>(sizeof line) - kPrefix - 2;
-  line[kPrefix + length] = '\n';
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, static_cast<size_t>(kPrefix + length + 1));
+  char line[1024];
+  const int prefix = std::snprintf(line, sizeof line / 2, "smelt: %s%s", who, colon);
+  int length = std::vsnprintf(line + prefix, sizeof line - prefix - 1, format, arguments);
+  length = std::clamp(length, 0, static_cast<int>(sizeof line) - prefix - 2);
+  line[prefix + length] = '\n';
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line, static_cast<size_t>(prefix + length + 1));
   errno = saved_errno;
 }
 
+}  // namespace
+
+void log_line(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say("", "", format, arguments);
+  va_end(arguments);
+}
+
 }  // namespace smelt
+
+extern "C" void smelt_say(const char* who, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  smelt::say(who, ": ", format, arguments);
+  va_end(arguments);
+}

@@ -39,6 +39,10 @@ SMELT_API int smelt_option_set(const char *name, const char *value);
  * longer line, or the error of writing. Thread-safe. */
 SMELT_API int smelt_stats_append(const char *line);
 
+/* One line for people, "smelt: `who`: ..." up to 1,023 characters, to standard error in one write, so that the lines of
+ * several processes do not mix. errno stays as it is. Thread-safe. */
+SMELT_API void smelt_say(const char *who, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 SMELT_END
 
 #endif
