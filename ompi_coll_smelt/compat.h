@@ -38,6 +38,20 @@
 #error "coll/smelt knows Open MPI 4.1, 5.0 and 6; write a compat_<series>.h for this one (see compat.h)"
 #endif
 
+#if OMPI_MAJOR_VERSION >= 5
+static inline bool coll_smelt_info_get(opal_info_t *info, const char *key, char *text, size_t room) {
+  opal_cstring_t *value = NULL;
+  int found = 0;
+  if (opal_info_get(info, key, &value, &found) != OPAL_SUCCESS || !found) return false;
+  snprintf(text, room, "%s", value->string);
+  OBJ_RELEASE(value);
+  return true;
+}
+
+/* Do all ranks know the communicator by the same number? *number is that. Those made without a parent have none. */
+#define COLL_SMELT_NUMBER(comm, number) (*(number) = (comm)->c_index, OMPI_COMM_IS_GLOBAL_INDEX(comm) != 0)
+#endif
+
 /* Collectives of neighbours have the types of their namesakes, all but one. */
 #define SAME_TYPES(name, neighbours)                                                     \
   typedef mca_coll_base_module_##name##_fn_t mca_coll_base_module_##neighbours##_fn_t;   \
