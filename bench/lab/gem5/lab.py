@@ -379,8 +379,8 @@ def main():
     parser.add_argument("what", choices=("barriers", "group", "openmp"))
     parser.add_argument("--cores", type=int, required=True, help="a power of two")
     parser.add_argument("--topology", choices=TOPOLOGIES, default="two-sockets")
-    parser.add_argument("--cpu", choices=("in-order", "out-of-order", "mixed"), default="out-of-order",
-                        help="mixed: half of each")
+    parser.add_argument("--cpu", choices=("in-order", "out-of-order", "wide", "mixed"), default="out-of-order",
+                        help="wide: out of order, 224 instructions for 64; mixed: half of the first two each")
     parser.add_argument("--arch", choices=("x86-64", "aarch64"), default="x86-64", help="barriers, openmp: of the cores")
     parser.add_argument("--build", default=f"{HERE}/../../../build", help="Smelt's build folder")
     parser.add_argument("--repetitions", type=int, default=20)

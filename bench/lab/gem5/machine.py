@@ -18,8 +18,8 @@ parser.add_argument("--cores", type=int, required=True, help="a power of two")
 parser.add_argument("--nodes", type=int, default=1, help="likewise")
 parser.add_argument("--links", choices=("line", "ring", "star"), default="line", help="how nodes are joined")
 parser.add_argument("--cross", type=int, default=100, help="from one node to the next")
-parser.add_argument("--cpu", choices=("in-order", "out-of-order", "mixed"), default="in-order",
-                    help="mixed: half of each")
+parser.add_argument("--cpu", choices=("in-order", "out-of-order", "wide", "mixed"), default="in-order",
+                    help="mixed: half of the first two each")
 parser.add_argument("--input", default="/dev/null", help="the program's standard input")
 parser.add_argument("--pool", action="store_true", help="map the pages of barriers.cc, whose homes are known")
 parser.add_argument("--env", action="append", default=[], help="NAME=VALUE")
@@ -52,12 +52,16 @@ IN_ORDER = ArmTimingSimpleCPU if ARM else X86TimingSimpleCPU
 OUT_OF_ORDER = ArmO3CPU if ARM else X86O3CPU
 
 
+# Instructions, loads, stores under way, not begun yet, registers: of a small core, of a server's from 2015 on.
+WINDOWS = {"out-of-order": (64, 24, 24, 32, 128), "mixed": (64, 24, 24, 32, 128), "wide": (224, 72, 56, 97, 280)}
+
+
 def core(i):
     if args.cpu == "in-order" or args.cpu == "mixed" and i >= N // 2:
         return IN_ORDER(cpu_id=i)
     stages = ("fetch", "decode", "rename", "dispatch", "issue", "wb", "commit", "squash")
-    return OUT_OF_ORDER(cpu_id=i, numROBEntries=64, LQEntries=24, SQEntries=24, numIQEntries=32, numPhysIntRegs=128,
-                    **{f"{stage}Width": 4 for stage in stages})
+    names = ("numROBEntries", "LQEntries", "SQEntries", "numIQEntries", "numPhysIntRegs")
+    return OUT_OF_ORDER(cpu_id=i, **dict(zip(names, WINDOWS[args.cpu])), **{f"{stage}Width": 4 for stage in stages})
 
 
 cpus = system.cpu = [core(i) for i in range(N)]
