@@ -37,12 +37,9 @@ struct ComparedRows {
     double least = 0;
     for (uint32_t i = 0; i < costs.n && !no_memory; ++i) {
       if (root >= 0 && i != static_cast<uint32_t>(root)) continue;
-      char* const scratch = arena.mark();
-      Schedule schedule;
+      uint32_t parts = 0;
       double makespan = 0;
-      no_memory |= fixed_order_schedule(costs.n, static_cast<uint16_t>(i), arena, &schedule) != 0 ||
-                   price_schedule(schedule, costs, arena, &makespan) != 0;
-      arena.rewind(scratch);
+      no_memory |= cheapest_fixed_order(costs.n, i, costs, arena, &parts, &makespan) != 0;
       if (i == 0 || root >= 0 || makespan < least) least = makespan;
     }
     out.patterns.push_back({"fixed-order", false, least, 0});

@@ -93,10 +93,10 @@ template <typename Form>
 int allreduce(Form form, const Reduction& job) {
   if (job.bytes() > kInlineBytes) return reduce_long(form, job);
   if (form.group.n == 2 && job.bytes() <= kPairBytes) return form.template run<AllreduceOfTwo>(job);
-  if (form.group.n <= kBlockSize) return form.template run<ReduceShort<ReduceInline, true>>(job);
+  if (form.group.n <= kBlockSize) return form.template run<ReduceShort<ReduceInline<1>, true>>(job);
   if (form.group.tree_for(job.fold, 0))
     return form.template run<ReduceShort<ReduceThenBroadcast<ReduceTreeInline>, true>>(job);
-  return form.template run<ReduceShort<ReduceThenBroadcast<ReduceBlocks>, true>>(job);
+  return form.template run<ReduceShort<ReduceThenBroadcast<ReduceInline<kBlockSize>>, true>>(job);
 }
 
 struct AllreduceCall : FoldForAll {

@@ -183,86 +183,51 @@ struct InlineOperands {
   }
 };
 
-// The inline reduction of this episode, with everybody's operands in the up slots; at most a block of participants.
-// `have`: we are the root, or all are, and have `result`.
+// The inline reduction of this episode, with everybody's operands in the up slots: in parts (fixed_order.h), or by
+// everybody for itself, at most a block of participants then. `have`: we are the root, or all are, and have `result`.
+template <uint32_t kWidth>  // of a part
 struct ReduceInline : Resumable {
-  static constexpr int kRooms = 2 + InlineOperands::kRooms;
+  static constexpr int kRooms = 3 + InlineOperands::kRooms;
   bool have = false;
-  const void* own = nullptr;
-  char *const packed, *const room;
+  bool part = false;          // we combine our part, and not yet what the heads have
+  const void* own = nullptr;  // our operands, then our part's outcome
+  char *const packed, *const part_room, *const room;
   InlineOperands operands;
   Chain chain;
 
-  explicit ReduceInline(InlineRoom* rooms) : packed(rooms[0].bytes), room(rooms[1].bytes), operands(rooms + 2) {}
+  explicit ReduceInline(InlineRoom* rooms)
+      : packed(rooms[0].bytes), part_room(rooms[1].bytes), room(rooms[2].bytes), operands(rooms + 3) {}
 
   template <typename How>
   [[gnu::always_inline]] bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold,
                                    uint32_t root) {
     Group& group = how.group;
     const size_t bytes = elements * fold.element_bytes;
-    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, bytes); };
-    switch (resume_at(how)) {
-      case 0:
-        own = packed_view(in, 0, bytes, packed);
-        if (group.me != root) {
-          SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
-        }
-        have = group.me == root || root == kEverybody;
-        if (have) {
-          chain = Chain(0, group.n);
-          SMELT_AWAIT(Combiner(fold, elements, nullptr, nullptr).chain(chain, operand, room, result));
-        }
-    }
-    return true;
-  }
-};
-
-// The same of more, in blocks.
-struct ReduceBlocks : Resumable {
-  static constexpr int kRooms = 3 + InlineOperands::kRooms;
-  bool have = false;
-  uint32_t block = 0;
-  const void* own = nullptr;
-  char *const packed, *const total, *const room;
-  InlineOperands operands;
-  Chain chain;
-
-  explicit ReduceBlocks(InlineRoom* rooms)
-      : packed(rooms[0].bytes), total(rooms[1].bytes), room(rooms[2].bytes), operands(rooms + 3) {}
-
-  template <typename How>
-  bool step(How how, const smelt_data& in, void* result, size_t elements, const smelt_fold& fold, uint32_t root) {
-    Group& group = how.group;
-    const size_t bytes = elements * fold.element_bytes;
-    const uint32_t mine = group.me / kBlockSize;
+    const bool alike = root == kEverybody;
+    Parts<kWidth> parts{group.n, root};
+    if (kWidth == 1 && !alike) parts.count = group.parts_to(root);
     Combiner combiner(fold, elements, nullptr, nullptr);
-    const auto operand = [&](uint32_t i) { return operands.get(how, i, own, bytes); };
+    const auto operand = [&](uint32_t i) __attribute__((always_inline)) {
+      return operands.get(how, kWidth > 1 && !part ? parts.head(i) : i, own, bytes);
+    };
     switch (resume_at(how)) {
       case 0:
         own = packed_view(in, 0, bytes, packed);
-        if (group.me != root && head_of_block(mine, root) != group.me) {
+        if (alike) {
           SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
-          return true;
         }
-        // The blocks from the right; the head of each has left its partial result in its slot.
-        have = group.me == root;
-        for (block = have ? (group.n - 1) / kBlockSize : mine;; --block) {
-          if (block == mine) {
-            chain = Chain(block * kBlockSize, std::min((block + 1) * kBlockSize, group.n));
-            SMELT_AWAIT(combiner.chain(chain, operand, room, nullptr));
-          } else {
-            SMELT_AWAIT((chain.right = operand(head_of_block(block, root))) != nullptr);
-          }
-          if (!have) {
-            SMELT_AWAIT(group.put(how, group.desk().up, chain.right, bytes));
-            return true;
-          }
-          if (block == (group.n - 1) / kBlockSize)
-            std::memcpy(total, chain.right, bytes);
-          else
-            combiner.combine(chain.right, total, block == 0 ? result : total, total);
-          if (block == 0) return true;
+        have = alike || group.me == root;
+        part = !alike && parts.combines(group.me);
+        chain = Chain(0, parts.count);
+        if (part) [[unlikely]]
+          chain = Chain(parts.first(parts.of(group.me)), parts.first(parts.of(group.me) + 1));
+        for (; part || have; part = false) {
+          SMELT_AWAIT(combiner.chain(chain, operand, part ? part_room : room, part ? nullptr : result));
+          if (!part) return true;
+          own = chain.right;
+          chain = Chain(0, parts.count);
         }
+        SMELT_AWAIT(group.put(how, group.desk().up, own, bytes));
     }
     return true;
   }

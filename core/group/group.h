@@ -102,6 +102,7 @@ struct Group : Rings {
   const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
+  uint8_t parts[kBlockSize] = {};        // of the fixed order, by root, likewise; up to a block of participants
   Arena children{nullptr, 0};            // of those, with room for all of them
 
   // 7. How it waits: as a crowd, or because each has a CPU. Each participant by what it knows itself (wait.cc).
@@ -180,6 +181,11 @@ struct Group : Rings {
     if (reduce_routes[root].parent == kUnrouted) [[unlikely]]
       find_reduce_route(root);
     return reduce_routes[root].by_tree ? &reduce_routes[root] : nullptr;
+  }
+  uint32_t parts_to(uint32_t root) {
+    if (parts[root] == 0) [[unlikely]]
+      parts[root] = plan_parts(*this, root);
+    return parts[root];
   }
   void find_reduce_route(uint32_t root);
 };

@@ -223,24 +223,12 @@ bool adds_once(const Schedule& schedule) {
   return true;
 }
 
-uint32_t children_of_root(const Schedule& tree) {
+// Within a block the fixed order is a star as well, and what the model makes of the order in which a star is read is
+// not worth a second one.
+bool is_star_in_block(const Schedule& tree) {
   uint32_t children = 0;
   for (uint32_t s = tree.begin[tree.root]; s < tree.begin[tree.root + 1]; ++s) children += tree.steps[s].count;
-  return children;
-}
-
-// Is the tree quicker than the fixed order? The question is also when each participant is done in the tree. Within a
-// block the fixed order is a star as well, and what the model makes of the order in which a star is read is not worth a
-// second one.
-int compare_with_fixed(const Schedule& tree, const Costs& costs, Arena& arena, Prediction* by_tree, bool* quicker) {
-  Schedule fixed;
-  Prediction in_order;
-  int error = fixed_order_schedule(tree.n, tree.root, arena, &fixed);
-  if (!error) error = predict(fixed, costs, arena, &in_order);
-  if (!error) error = predict(tree, costs, arena, by_tree);
-  const bool same_star = tree.n <= kBlockSize && children_of_root(tree) == tree.n - 1;
-  *quicker = !error && !same_star && by_tree->makespan < in_order.makespan;
-  return error;
+  return tree.n <= kBlockSize && children == tree.n - 1;
 }
 
 // Our place in the tree. The children by when the model expects them, which is the order in which it priced them.
@@ -373,24 +361,37 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room) 
   return place_in(choice.schedule, static_cast<uint16_t>(group.me));
 }
 
+uint8_t plan_parts(const Group& group, uint32_t root) {
+  const PlanningRoom room_to_plan;
+  Arena scratch = room_to_plan.arena();
+  Ground ground;
+  uint32_t parts = group.n;
+  double makespan = 0;
+  if (group.plan.free_folds != 0 && find_ground(group.plan, group.n, scratch, &ground) == 0)
+    cheapest_fixed_order(group.n, root, ground.costs, scratch, &parts, &makespan);
+  return static_cast<uint8_t>(parts);
+}
+
 ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room) {
-  const ReduceRoute fixed{kNobody, false, 0, nullptr};
+  ReduceRoute route{kNobody, false, 0, nullptr};
   pattern[0] = '\0';
-  if (group.plan.free_folds == 0) return fixed;
+  if (group.plan.free_folds == 0) return route;
   const PlanningRoom room_to_plan;
   Arena scratch = room_to_plan.arena();
   Ground ground;
   Choice choice;
-  Prediction prediction;
+  Prediction by_tree;
   Pattern asked;
-  bool quicker = false;
+  uint32_t parts = 0;
+  double in_order = 0;
   int error = find_ground(group.plan, group.n, scratch, &ground);
+  if (!error) error = cheapest_fixed_order(group.n, root, ground.costs, scratch, &parts, &in_order);
   if (!error) error = choose(group, group.plan, ground, Operation::kReduce, static_cast<int>(root), scratch, &choice);
-  if (!error) error = compare_with_fixed(choice.schedule, ground.costs, scratch, &prediction, &quicker);
-  ReduceRoute route = fixed;
+  if (!error) error = predict(choice.schedule, ground.costs, scratch, &by_tree);
+  const bool quicker = !error && by_tree.makespan < in_order && !is_star_in_block(choice.schedule);
   // The same inputs: for all alike.
   if (!error && adds_once(choice.schedule) && (quicker || asked_for_pattern(group, &asked))) {
-    route = reduce_place(choice.schedule, static_cast<uint16_t>(group.me), ground.costs, prediction.done, children);
+    route = reduce_place(choice.schedule, static_cast<uint16_t>(group.me), ground.costs, by_tree.done, children);
     choice_text(choice, pattern, room);
   }
   return route;

@@ -76,6 +76,8 @@ Route plan_route(const Group& group, uint32_t root, char* pattern, size_t room);
 // order is no dearer by the model, that holds, and the pattern's name is empty; a pattern that the user has set is
 // taken as it is.
 ReduceRoute plan_reduce_route(const Group& group, uint32_t root, uint16_t* children, char* pattern, size_t room);
+// In how many parts the fixed order is combined, up to a block of participants (schedule/fixed_order.h).
+uint8_t plan_parts(const Group& group, uint32_t root);
 
 // This process's settings, as a hash that participants compare.
 uint64_t settings_hash();

@@ -1,8 +1,8 @@
 // Reduction: the operands of all, combined, to the root; and the long methods, which allreduce has, too.
 //
-//   inline  up to 280 bytes, in lines that carry their own flags; the root reads everybody's. Beyond 16 participants
-//           the first of each block of 16 combines its block and the root the blocks, which is the order that is
-//           promised anyway
+//   inline  up to 280 bytes, in lines that carry their own flags; the root reads everybody's, or, of those who combine
+//           their part of the promised order, the first one's (schedule/fixed_order.h): beyond 16 participants each
+//           block of 16, among fewer the last ones where that is cheaper
 //   tree    either of inline and flat along the generator's tree, for operations that may be combined in any order
 //           (reduce_tree.h)
 //   flat    everybody copies its operands to its shelf in pieces, the root combines (reduce_flat.h)
@@ -56,8 +56,8 @@ struct ReduceCall : FoldForAll {
     const Reduction job{form.in(*in), result, elements, form.by(*fold), root};
     if (job.bytes() > kInlineBytes) return reduce_long(form, job);
     if (tree_of(form.group, job)) return form.template run<ReduceShort<ReduceTreeInline, false>>(job);
-    if (form.group.n > kBlockSize) return form.template run<ReduceShort<ReduceBlocks, false>>(job);
-    return form.template run<ReduceShort<ReduceInline, false>>(job);
+    if (form.group.n > kBlockSize) return form.template run<ReduceShort<ReduceInline<kBlockSize>, false>>(job);
+    return form.template run<ReduceShort<ReduceInline<1>, false>>(job);
   }
 };
 
@@ -69,9 +69,13 @@ int reduce_long(Starting form, const Reduction& job) { return run_long(form, job
 void reduce_table(const Group& group, Table* table) {
   const TreeToRoot to_root(group);
   const char* const tree = to_root.pattern;
-  const bool blocks = group.n > kBlockSize;
-  table->add(kInlineBytes, "inline, flags in the lines, combined %s",
-             Combining(group, blocks ? "in blocks of 16" : "by the root", tree).text);
+  const unsigned last = plan_parts(group, 0) - 1u;
+  char inline_way[48] = "by the root";
+  if (group.n > kBlockSize)
+    std::snprintf(inline_way, sizeof inline_way, "in blocks of 16");
+  else if (last + 1 < group.n)
+    std::snprintf(inline_way, sizeof inline_way, "by the root, from %u on by %u first", last, last);
+  table->add(kInlineBytes, "inline, flags in the lines, combined %s", Combining(group, inline_way, tree).text);
   add_long(group, SMELT_COLLECTIVE_REDUCE, Combining(group, "the root", tree), table);
 }
 

@@ -254,10 +254,27 @@ TEST_F(Predict, AnOrderedGatherWaitsForItsFirst) {
   Costs at = costs(4);
   hop[3 * 4 + 0] = 500;
   Schedule schedule;
-  ASSERT_EQ(fixed_order_schedule(4, 0, arena, &schedule), 0);  // 3, 2, 1
+  ASSERT_EQ(fixed_order_schedule(4, 0, 0, arena, &schedule), 0);  // 3, 2, 1
   EXPECT_DOUBLE_EQ(priced(schedule, at).makespan, 500 + 7 + 7);
   ASSERT_EQ(reduce_schedule(star(4), arena, &schedule), 0);
   EXPECT_DOUBLE_EQ(priced(schedule, at).makespan, 500);
+}
+
+TEST_F(Predict, TheLastOnesCombineTheirPartWhereFarMessagesAreDear) {
+  const uint16_t sockets[4] = {5, 5, 2, 2};
+  const Costs near = costs(4), apart = placed(near, sockets);
+  const auto parts = [&](uint32_t root, const Costs& at) {
+    uint32_t count = 0;
+    double makespan = 0;
+    EXPECT_EQ(cheapest_fixed_order(4, root, at, arena, &count, &makespan), 0);
+    return count;
+  };
+  EXPECT_EQ(parts(0, apart), 4);
+  for (const int far : {2, 3, 6, 7, 8, 9, 12, 13}) hop[far] = 400, receive[far] = 200;
+  EXPECT_EQ(parts(0, apart), 3);  // 0, 1, 2 with 3
+  EXPECT_EQ(parts(1, apart), 3);
+  EXPECT_EQ(parts(2, apart), 4) << "what is on the root's left cannot be combined before it";
+  EXPECT_EQ(parts(0, near), 4) << "all on one cache";
 }
 
 TEST_F(Predict, AMessageThatIsThereCostsAReadyRead) {

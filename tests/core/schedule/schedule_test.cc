@@ -63,20 +63,27 @@ TEST_F(ScheduleTest, ReductionGoesUpAndWaitsForAllChildrenAtOnce) {
 }
 
 TEST_F(ScheduleTest, TheFixedOrderIsTakenFromTheRight) {
-  ASSERT_EQ(fixed_order_schedule(5, 2, arena, &schedule), 0);
+  ASSERT_EQ(fixed_order_schedule(5, 2, 0, arena, &schedule), 0);
   EXPECT_EQ(schedule.op, Operation::kReduce);
   EXPECT_EQ(program(schedule, 2), "wait 4 3 1 0");
   EXPECT_TRUE(schedule.steps[schedule.begin[2]].in_order);
   EXPECT_EQ(program(schedule, 4), "signal 2");
   // Beyond a block its first combines it, in the root's own the root.
-  ASSERT_EQ(fixed_order_schedule(35, 18, arena, &schedule), 0);
+  ASSERT_EQ(fixed_order_schedule(35, 18, 0, arena, &schedule), 0);
   EXPECT_EQ(program(schedule, 0), "wait 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1; signal 18");
-  EXPECT_EQ(program(schedule, 18), "wait 32 31 30 29 28 27 26 25 24 23 22 21 20 19 17 16 0");
+  EXPECT_EQ(program(schedule, 18), "wait 31 30 29 28 27 26 25 24 23 22 21 20 19 17 16 32 0");
   EXPECT_EQ(program(schedule, 32), "wait 34 33; signal 18");
   EXPECT_EQ(program(schedule, 16), "signal 18");
+  // Of up to a block, the last ones may be a part together.
+  ASSERT_EQ(fixed_order_schedule(6, 1, 4, arena, &schedule), 0);
+  EXPECT_EQ(program(schedule, 1), "wait 3 2 0");
+  EXPECT_EQ(program(schedule, 3), "wait 5 4; signal 1");
+  EXPECT_EQ(program(schedule, 4), "signal 3");
+  EXPECT_EQ(program(schedule, 2), "signal 1");
+  EXPECT_EQ(check_schedule(schedule, arena), 0);
   for (const uint32_t n : {1u, 2u, 16u, 17u, 33u, 256u})
     for (const uint32_t root : {0u, n / 2, n - 1}) {
-      ASSERT_EQ(fixed_order_schedule(n, static_cast<uint16_t>(root), arena, &schedule), 0);
+      ASSERT_EQ(fixed_order_schedule(n, root, 0, arena, &schedule), 0);
       EXPECT_EQ(check_schedule(schedule, arena), 0) << n << " to " << root;
     }
 }
