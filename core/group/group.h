@@ -102,8 +102,8 @@ struct Group : Rings {
   const KnownMachine* machine = nullptr;
   Route* routes = nullptr;               // [n] by root, filled at first use
   ReduceRoute* reduce_routes = nullptr;  // [n] likewise
-  uint8_t parts[kBlockSize] = {};        // of the fixed order, by root, likewise; up to a block of participants
   Arena children{nullptr, 0};            // of those, with room for all of them
+  uint8_t parts[kBlockSize] = {};        // of the fixed order, by root, likewise; up to a block of participants
 
   // 7. How it waits: as a crowd, or because each has a CPU. Each participant by what it knows itself (wait.cc).
   bool crowded = false;

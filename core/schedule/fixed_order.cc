@@ -50,7 +50,7 @@ int cheapest_fixed_order(uint32_t n, uint32_t root, const Costs& costs, Arena& a
   uint32_t last = n - 1;  // the first of those at the end who share a cache, if it is not the root's
   while (n <= kBlockSize && cache(root) != cache(n - 1) && cache(last - 1) == cache(n - 1)) --last;
   *price = std::numeric_limits<double>::infinity();
-  for (const uint32_t parts : {n, last + 1}) {
+  for (uint32_t parts = n;; parts = last + 1) {
     char* const scratch = arena.mark();
     Schedule schedule;
     double makespan = 0;
@@ -59,8 +59,8 @@ int cheapest_fixed_order(uint32_t n, uint32_t root, const Costs& costs, Arena& a
     arena.rewind(scratch);
     if (error) return error;
     if (makespan < *price) *count = parts, *price = makespan;
+    if (parts == last + 1) return 0;
   }
-  return 0;
 }
 
 }  // namespace smelt
