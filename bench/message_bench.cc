@@ -168,26 +168,17 @@ bool among_threads(std::string_view name, uint64_t n, Effort effort, const std::
   return true;
 }
 
-bool posted(uint64_t others, Effort effort) {
+// Of the peer, or wildcards in the context of the ping-pong, whose own might meet them.
+bool posted(bool any_source, uint64_t others, Effort effort) {
   std::deque<Request> receives;
-  return among_threads("posted", others, effort, [&](Pair& pair) {
+  const uint16_t context = any_source ? 1 : 0;
+  const auto post = [&](Pair& pair) {
     for (uint16_t me = 0; me < 2; ++me)
       for (uint64_t i = 0; i < others; ++i)
-        pair.end[me]->receive(&receives.emplace_back(), 1 - me, 0, static_cast<int32_t>(i), false, nullptr, 0);
-  });
-}
-
-// In the context of the ping-pong, whose wildcards might meet the others.
-bool wildcards(uint64_t others, Effort effort) {
-  std::deque<Request> receives;
-  return among_threads(
-      "wildcards", others, effort,
-      [&](Pair& pair) {
-        for (uint16_t me = 0; me < 2; ++me)
-          for (uint64_t i = 0; i < others; ++i)
-            pair.end[me]->receive(&receives.emplace_back(), -1, 1, static_cast<int32_t>(i + 1), false, nullptr, 0);
-      },
-      true);
+        pair.end[me]->receive(&receives.emplace_back(), any_source ? -1 : 1 - me, context,
+                              static_cast<int32_t>(i) + context, false, nullptr, 0);
+  };
+  return among_threads(any_source ? "wildcards" : "posted", others, effort, post, any_source);
 }
 
 bool unasked(uint64_t others, Effort effort) {
@@ -346,11 +337,11 @@ int main(int count, char** arguments) {
   bool good = true;
   const uint64_t most = quick ? 2000 : 100'000;
   if (is_wanted("posted"))
-    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= posted(n, effort);
+    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= posted(false, n, effort);
   if (is_wanted("unexpected"))
     for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= unexpected(n, effort);
   if (is_wanted("wildcards"))
-    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= wildcards(n, effort);
+    for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= posted(true, n, effort);
   if (is_wanted("unasked"))
     for (const uint64_t n : {uint64_t{0}, uint64_t{1000}, most}) good &= unasked(n, effort);
   if (is_wanted("reverse"))

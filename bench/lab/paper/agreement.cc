@@ -31,39 +31,39 @@ struct Service {
 constexpr const char* kBounds =
     "Bounds: messages alone, no computation and no queueing before the busiest core is full.";
 
-// 1Paxos: leader 0, acceptor 1, which broadcasts to all replicas; the client is behind them.
-Service one_paxos(const PaperMachine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
-                  const char* pattern) {
-  std::vector<uint16_t> all = replicas;
-  all.push_back(client);
-  Pricing whole(machine.file, all);
+// The replicas among each other, and with the client behind them.
+struct Priced {
+  Pricing among, whole;
   const Costs& costs = whole.costs();
-  const auto last = static_cast<uint32_t>(replicas.size());
-  Pricing among(machine.file, replicas);
+  const uint32_t last;
+
+  Priced(const PaperMachine& machine, std::vector<uint16_t> members, uint16_t client)
+      : among(machine.file, members),
+        whole(machine.file, (members.push_back(client), members)),
+        last(static_cast<uint32_t>(members.size() - 1)) {}
+};
+
+// 1Paxos: leader 0, acceptor 1, which broadcasts to all replicas.
+Service one_paxos(Priced&& at, const char* pattern) {
+  const Costs& costs = at.costs;
   constexpr int kLeader = 0, kAcceptor = 1;
-  const double asks = costs.hop[costs.at(last, kLeader)] + costs.hop[costs.at(kLeader, kAcceptor)];
-  const double answers = costs.hop[costs.at(kLeader, last)];
-  const double decided = among.done(Work::kBroadcast, pattern, kAcceptor)[kLeader];
+  const double asks = costs.hop[costs.at(at.last, kLeader)] + costs.hop[costs.at(kLeader, kAcceptor)];
+  const double answers = costs.hop[costs.at(kLeader, at.last)];
+  const double decided = at.among.done(Work::kBroadcast, pattern, kAcceptor)[kLeader];
   // The acceptor takes a message from the leader for each that it spreads; the leader four.
   const double acceptor = costs.recv_busy[costs.at(kLeader, kAcceptor)];
-  const double leader = costs.recv_busy[costs.at(last, kLeader)] + costs.send_busy[costs.at(kLeader, kAcceptor)] +
-                        costs.recv_busy[costs.at(kAcceptor, kLeader)] + costs.send_busy[costs.at(kLeader, last)];
-  return {asks + decided + answers, std::max(among.busiest(Work::kBroadcast, pattern, kAcceptor) + acceptor, leader)};
+  const double leader = costs.recv_busy[costs.at(at.last, kLeader)] + costs.send_busy[costs.at(kLeader, kAcceptor)] +
+                        costs.recv_busy[costs.at(kAcceptor, kLeader)] + costs.send_busy[costs.at(kLeader, at.last)];
+  return {asks + decided + answers,
+          std::max(at.among.busiest(Work::kBroadcast, pattern, kAcceptor) + acceptor, leader)};
 }
 
 // An atomic broadcast with the same threads: the client asks the root, which tells everybody and answers.
-Service atomic_broadcast(const PaperMachine& machine, const std::vector<uint16_t>& replicas, uint16_t client,
-                         const char* pattern) {
-  std::vector<uint16_t> all = replicas;
-  all.push_back(client);
-  Pricing whole(machine.file, all);
-  const Costs& costs = whole.costs();
-  const auto last = static_cast<uint32_t>(replicas.size());
-  Pricing among(machine.file, replicas);
-  const std::vector<double> done = among.done(Work::kBroadcast, pattern, 0);
-  const double root = costs.recv_busy[costs.at(last, 0)] + costs.send_busy[costs.at(0, last)];
-  return {costs.hop[costs.at(last, 0)] + done[0] + costs.hop[costs.at(0, last)],
-          among.busiest(Work::kBroadcast, pattern, 0) + root};
+Service atomic_broadcast(Priced&& at, const char* pattern) {
+  const Costs& costs = at.costs;
+  const size_t asks = costs.at(at.last, 0), answers = costs.at(0, at.last);
+  return {costs.hop[asks] + at.among.done(Work::kBroadcast, pattern, 0)[0] + costs.hop[answers],
+          at.among.busiest(Work::kBroadcast, pattern, 0) + costs.recv_busy[asks] + costs.send_busy[answers]};
 }
 
 double throughput(const Service& service, double clients, double between) {
@@ -132,73 +132,68 @@ void put_measured(const std::map<size_t, Point>& points, const char* rows_are, c
   figure->panels.insert(figure->panels.begin(), {response, rate});
 }
 
-// core/library/examples/onepaxos, with as many replicas as there is room for, as the paper has them; at least 2 to 4.
-void measure_agreement(const FigureSettings& settings, Figure* figure) {
+// One of core/library/examples, run with several numbers of something. A line of `words` words tells which way it is
+// of, the throughput in the word `rate` and the response time in the next.
+struct Example {
+  const FigureSettings& settings;
+  Figure* figure;
+  const std::string name;
+  const size_t words, way, rate;
   const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
-  const std::string program = find_in_build(settings, "core/library/onepaxos");
-  if (program.empty() || cpus.size() < 2) {
-    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/onepaxos in this build.");
-    return;
+  const std::string program = find_in_build(settings, name);
+  std::map<size_t, Point> points{};
+  std::string why{};
+
+  bool can_run() const {
+    if (!program.empty() && cpus.size() >= 2) return true;
+    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no " + name + " in this build.");
+    return false;
   }
-  constexpr size_t kClients = 4, kLeast = 8;
-  const bool roomy = cpus.size() >= kLeast + kClients;
-  std::map<size_t, Point> points;
-  std::string why;
-  for (size_t replicas = roomy ? kLeast : 2; replicas <= (roomy ? std::min<size_t>(28, cpus.size() - kClients) : 4);
-       replicas += roomy ? 4 : 1) {
+  void run(size_t x, std::vector<std::string> argv) {
+    argv.insert(argv.begin(), program);
     std::string text;
-    std::vector<std::string> argv{program, "--replicas", std::to_string(replicas), "--clients",
-                                  roomy ? std::to_string(kClients) : "1"};
-    if (settings.quick)
-      argv.insert(argv.end(), {"--rounds", "1", "--commands", "50"});
-    else
-      argv.insert(argv.end(), {"--rounds", "3", "--seconds", "2"});
     const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
-    for (const std::vector<std::string>& words : words_of(text))
-      if (words.size() == 6 && column_of(words[1]) >= 0) {
-        Point& point = points[replicas];
-        point.per_second[column_of(words[1])] = number(words[2]);
-        point.us[column_of(words[1])] = number(words[3]);
-        point.hop_ns = hop;
+    for (const std::vector<std::string>& line : words_of(text))
+      if (const int column = line.size() == words ? column_of(line[way]) : -1; column >= 0) {
+        points[x].per_second[column] = number(line[rate]);
+        points[x].us[column] = number(line[rate + 1]);
+        points[x].hop_ns = hop;
       }
   }
-  if (!why.empty()) figure->notes.push_back("core/library/onepaxos: " + why + ".");
-  if (points.empty()) return;
-  put_measured(points, "replicas", "requests", {"1Paxos, sequential", "1Paxos, Smelt"},
+  bool has_points() const {
+    if (!why.empty()) figure->notes.push_back(name + ": " + why + ".");
+    return !points.empty();
+  }
+};
+
+// With as many replicas as there is room for, as the paper has them; at least 2 to 4.
+void measure_agreement(const FigureSettings& settings, Figure* figure) {
+  Example example{settings, figure, "core/library/onepaxos", 6, 1, 2};
+  if (!example.can_run()) return;
+  constexpr size_t kClients = 4, kLeast = 8;
+  const size_t cpus = example.cpus.size();
+  const bool roomy = cpus >= kLeast + kClients, quick = settings.quick;
+  for (size_t replicas = roomy ? kLeast : 2; replicas <= (roomy ? std::min<size_t>(28, cpus - kClients) : 4);
+       replicas += roomy ? 4 : 1)
+    example.run(replicas, {"--replicas", std::to_string(replicas), "--clients", roomy ? std::to_string(kClients) : "1",
+                           "--rounds", quick ? "1" : "3", quick ? "--commands" : "--seconds", quick ? "50" : "2"});
+  if (!example.has_points()) return;
+  put_measured(example.points, "replicas", "requests", {"1Paxos, sequential", "1Paxos, Smelt"},
                roomy ? "4 threads that ask, 8 requests of each under way; medians."
                      : "One thread that asks, 8 requests under way; more threads than CPUs, not pinned; medians.",
                figure);
 }
 
-// core/library/examples/kvstore, one replica on each NUMA node (three where there is one node only).
+// One replica on each NUMA node (three where there is one node only).
 void measure_store(const FigureSettings& settings, Figure* figure) {
-  const std::vector<uint32_t> cpus = cpus_of(this_machine(Occupancy::kThreads));
-  const std::string program = find_in_build(settings, "core/library/kvstore");
-  if (program.empty() || cpus.size() < 2) {
-    figure->notes.push_back(cpus.size() < 2 ? kOneCpu : "Not measured: no core/library/kvstore in this build.");
-    return;
-  }
-  std::map<size_t, Point> points;
-  std::string why;
-  for (size_t clients = 1; clients <= std::max<size_t>(cpus.size(), 4); clients *= 2) {
-    std::string text;
-    std::vector<std::string> argv{program, "--clients", std::to_string(clients)};
-    if (settings.quick)
-      argv.insert(argv.end(), {"--operations", "50"});
-    else
-      argv.insert(argv.end(), {"--seconds", "2"});
-    const double hop = hop_around(cpus, [&] { text = run_program(argv, &why); });
-    for (const std::vector<std::string>& words : words_of(text))
-      if (words.size() == 9 && column_of(words[0]) >= 0) {
-        Point& point = points[clients];
-        point.per_second[column_of(words[0])] = number(words[6]);
-        point.us[column_of(words[0])] = number(words[7]);
-        point.hop_ns = hop;
-      }
-  }
-  if (!why.empty()) figure->notes.push_back("core/library/kvstore: " + why + ".");
-  if (points.empty()) return;
-  put_measured(points, "clients", "sets", {"sequential", "Smelt"},
+  Example example{settings, figure, "core/library/kvstore", 9, 0, 6};
+  if (!example.can_run()) return;
+  const bool quick = settings.quick;
+  for (size_t clients = 1; clients <= std::max<size_t>(example.cpus.size(), 4); clients *= 2)
+    example.run(clients,
+                {"--clients", std::to_string(clients), quick ? "--operations" : "--seconds", quick ? "50" : "2"});
+  if (!example.has_points()) return;
+  put_measured(example.points, "clients", "sets", {"sequential", "Smelt"},
                "80 % gets; a replica on each NUMA node, three where there is one node; the response time is the median "
                "of the sets.",
                figure);
@@ -223,11 +218,10 @@ Figure osdi_figure_12(const FigureSettings& settings) {
   Panel rate = lines("A IL 4x4x2, throughput, predicted", "replicas", "thousands/s", "requests", series);
   for (size_t replicas = 8; replicas <= 28; replicas += 4) {
     const std::vector<uint16_t> members(spread.begin(), spread.begin() + static_cast<std::ptrdiff_t>(replicas));
-    const uint16_t client = spread[28];
     FigureRow response_row = row_at(replicas), rate_row = response_row;
     for (const auto service : {one_paxos, atomic_broadcast})
       for (const char* pattern : {kSequential, kSmelt}) {
-        const double per_ns = throughput(service(machine, members, client, pattern), kClients, 0);
+        const double per_ns = throughput(service({machine, members, spread[28]}, pattern), kClients, 0);
         response_row.cells.push_back({kClients / per_ns / 1000, 0, ""});
         rate_row.cells.push_back({per_ns * 1e6, 0, ""});
       }
@@ -265,7 +259,7 @@ Figure osdi_figure_13(const FigureSettings& settings) {
   for (size_t clients = 2; clients <= machine.members.size() - kReplicas; clients += 2) {
     FigureRow response_row = row_at(clients), rate_row = response_row;
     for (const char* pattern : {kSequential, kSmelt}) {
-      const Service service = one_paxos(machine, replicas, spread[kReplicas], pattern);
+      const Service service = one_paxos({machine, replicas, spread[kReplicas]}, pattern);
       const double per_ns = throughput(service, static_cast<double>(clients), gets);
       response_row.cells.push_back({(static_cast<double>(clients) / per_ns - gets) / 1000, 0, ""});
       rate_row.cells.push_back({per_ns * 1e6, 0, ""});
