@@ -301,7 +301,7 @@ def group(machine, args):
         calibrate(machine, args, folder)
         with open(f"{folder}/plan", "w") as file:
             file.write(calls(args.ops, args.sizes, args.repetitions))
-        options = [word for given in args.env for word in ("--env", given)]
+        options = ["--quick-start", *(word for given in args.env for word in ("--env", given))]
         lines, took = run_group(machine, args, [*options, "--input", file.name], folder)
     times = {}
     for word, *rest in lines:
@@ -357,7 +357,8 @@ def openmp(machine, args):
     columns = {}
     with tempfile.TemporaryDirectory() as folder:
         sys_folder(machine, folder)
-        words = ["--sys", folder, "--env", f"OMP_NUM_THREADS={machine.cores}", "--env", f"HOME={folder}"]
+        words = ["--sys", folder, "--env", f"OMP_NUM_THREADS={machine.cores}", "--env", f"HOME={folder}",
+                 *(["--quick-start"] if not args.program and args.arch == "x86-64" else [])]
         under = ["--env", f"LD_PRELOAD={args.shim or f'{args.build}/gomp_shim/libsmelt_gomp.so'}",
                  *(word for given in args.env for word in ("--env", given))]
         if args.calibrated:

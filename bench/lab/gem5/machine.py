@@ -21,6 +21,7 @@ parser.add_argument("--cross", type=int, default=100, help="from one node to the
 parser.add_argument("--cpu", choices=("in-order", "out-of-order", "wide", "mixed"), default="in-order",
                     help="mixed: half of the first two each")
 parser.add_argument("--input", default="/dev/null", help="the program's standard input")
+parser.add_argument("--quick-start", action="store_true", help="x86-64: no caches, no time until the program says so")
 parser.add_argument("--pool", action="store_true", help="map the pages of barriers.cc, whose homes are known")
 parser.add_argument("--env", action="append", default=[], help="NAME=VALUE")
 parser.add_argument("--sys", help="a folder that the program finds as /sys")
@@ -39,7 +40,8 @@ MOESI = PROTOCOL == "MOESI_CMP_directory"
 MESH_HOP, L2_LATENCY = 2, 12  # as on servers of 2015 to 2024: some 70 cycles from core to core of a small mesh
 MESH_BYTES, CROSS_BYTES, CROSS_LINKS = 32, 16, 2
 
-system = System(cache_line_size=1 << LINE_BITS, mem_mode="timing", mem_ranges=[AddrRange("1GB")])
+system = System(cache_line_size=1 << LINE_BITS, mem_ranges=[AddrRange("1GB")],
+                mem_mode="atomic_noncaching" if args.quick_start else "timing")
 system.clk_domain = SrcClockDomain(clock="3GHz", voltage_domain=VoltageDomain())
 
 
@@ -65,6 +67,9 @@ def core(i):
 
 
 cpus = system.cpu = [core(i) for i in range(N)]
+later = cpus if args.quick_start else []
+if later:
+    cpus = system.quick = [X86NonCachingSimpleCPU(cpu_id=i) for i in range(N)]
 # With a backing store, what system calls read and write never meets a line that is under way.
 ruby = system.ruby = RubySystem(number_of_virtual_networks=3, access_backing_store=True)
 ruby.phys_mem = SimpleMemory(range=system.mem_ranges[0], in_addr_map=False)
@@ -160,11 +165,14 @@ ruby.num_of_sequencers = N
 ruby.sys_port_proxy = RubyPortProxy(ruby_system=ruby)
 system.system_port = ruby.sys_port_proxy.in_ports
 
-process = Process(cmd=args.command, input=args.input, env=args.env, maxStackSize="8MiB")
+process = Process(cmd=args.command, input=args.input, env=args.env + ["QUICK_START=1"] * args.quick_start,
+                  maxStackSize="8MiB")
 system.workload = SEWorkload.init_compatible(args.command[0])
 for found, cpu in zip(ruby.l1s, cpus):
     cpu.createInterruptController()
     found.sequencer.connectCpuPorts(cpu)
+for cpu in [*cpus, *later]:
+    cpu.switched_out = cpu in later
     cpu.workload = process
     cpu.createThreads()
 paths = {"/sys": args.sys} if args.sys else {}
@@ -175,6 +183,10 @@ root = Root(full_system=False, system=system)
 m5.instantiate()
 if args.pool:
     process.map(0x7000000000, system.mem_ranges[0].size() // 2, 64 << 20, True)
-end = m5.simulate()
-print(f"END {m5.curTick() / 333:.0f} cycles {PROTOCOL}: {end.getCause()}", flush=True)
+start, end = 0, m5.simulate()
+if end.getCause() == "switchcpu":
+    start = m5.curTick()
+    m5.switchCpus(system, list(zip(cpus, later)), verbose=False)
+    end = m5.simulate()
+print(f"END {(m5.curTick() - start) / 333:.0f} cycles {PROTOCOL}: {end.getCause()}", flush=True)
 sys.exit(end.getCode())  # the program's

@@ -150,6 +150,9 @@ def simulated():
     rows = rows_of(text, 4)
     assert rows["barrier"][0] > 0 and rows["parallel"][0] > rows["barrier"][0] and len(rows) == 7, text
     print(text)
+    text = table(["group", *small, "--topology", "mesh", "--ops", "allreduce", "--sizes", "8"])
+    assert " ".join(text.split()).count("allreduce 8") == 2 and "costs from SMELT_PROFILE" in text, text
+    print(text)
 
 
 if __name__ == "__main__":
